@@ -1,0 +1,165 @@
+//! What is remembered of one answer.
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::engine::Finish;
+
+/// The pick of a row from which no letter could be read.
+pub const INVALID: &str = "[invalid]";
+
+/// One answer: a row of a trace. The first eleven columns are those of the public five-attempt trace sets.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Record {
+    pub question_id: i64,
+    /// 0-based; by default seed = 42 + attempt.
+    pub attempt: i64,
+    pub category: String,
+    /// Exactly as sent.
+    pub prompt: String,
+    /// The whole completion; empty for cloze.
+    pub reasoning: String,
+    /// A letter, or [`INVALID`].
+    pub pick: String,
+    /// The gold letter.
+    pub answer: String,
+    pub correct: bool,
+    /// Unicode code points of `reasoning`, as Python counts.
+    pub reasoning_chars: i64,
+    pub doc_hash: String,
+    pub prompt_hash: String,
+
+    /// `mmlu`, `mmlu_pro`, or a user's own set; empty where a foreign file does not say.
+    pub benchmark: String,
+    /// Equals `category` for mmlu_pro.
+    pub subject: String,
+    pub question: String,
+    pub options: Vec<String>,
+    /// The source row as JSON, key order kept: hashes and the harness export need it.
+    pub doc: Option<String>,
+    pub target_hash: String,
+    /// The question's place within its subject's split, as the harness numbers.
+    pub doc_id: Option<i64>,
+    pub seed: Option<i64>,
+    pub finish: Option<Finish>,
+    pub prompt_tokens: Option<i64>,
+    pub output_tokens: Option<i64>,
+    /// Log-likelihood of each option (natural log).
+    pub logprobs: Option<Vec<f32>>,
+    pub greedy: Option<Vec<bool>>,
+    /// Share of all probability that fell on the letters.
+    pub letter_mass: Option<f32>,
+    pub top_token: Option<String>,
+    /// `truncated`, `nan`, `gold_conflict`, `too_long`, `error`, ...
+    pub flags: Vec<String>,
+    pub seconds: f32,
+}
+
+impl Record {
+    pub fn is_invalid(&self) -> bool {
+        self.pick == INVALID
+    }
+}
+
+/// The letter of an option: 0 is `A`. Options past `Z` have none.
+pub fn letter(index: usize) -> Option<char> {
+    u8::try_from(index)
+        .ok()
+        .filter(|i| *i < 26)
+        .map(|i| char::from(b'A' + i))
+}
+
+/// The option index of a single capital letter.
+pub fn letter_index(text: &str) -> Option<usize> {
+    match text.as_bytes() {
+        [byte @ b'A'..=b'Z'] => Some(usize::from(byte - b'A')),
+        _ => None,
+    }
+}
+
+/// The question and its options, cut out of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PromptParts {
+    pub question: String,
+    pub options: Vec<String>,
+}
+
+/// Cuts the asked question out of a prompt of the known forms (MMLU and MMLU-Pro, with or without shots or chat turns),
+/// for traces that store only the prompt. Where no lettered options are found, the prompt's end is the question.
+pub fn split_prompt(prompt: &str) -> PromptParts {
+    let end = prompt.rfind("\nAnswer:").unwrap_or(prompt.len());
+    let body = &prompt[..end];
+    let marked = body.rfind("Question:").map(|at| at + "Question:".len());
+    // Without the word, the asked question begins after the last example's answer, else after the first blank line.
+    let start = marked.unwrap_or_else(|| {
+        let example = body
+            .rfind("\nAnswer: ")
+            .and_then(|at| body[at..].find("\n\n").map(|gap| at + gap + 2));
+        example.or_else(|| body.find("\n\n").map(|at| at + 2)).unwrap_or(0)
+    });
+    let block = &body[start..];
+    let Some(first) = block
+        .rmatch_indices("\nA. ")
+        .map(|(at, _)| at)
+        .find(|at| block[*at..].contains("\nB. "))
+    else {
+        return PromptParts {
+            question: block.trim().to_owned(),
+            options: Vec::new(),
+        };
+    };
+    let question = block[..first].trim_end();
+    let question = question.strip_suffix("Options:").unwrap_or(question).trim();
+    let mut options = Vec::new();
+    let mut rest = &block[first..];
+    while let Some(mark) = letter(options.len() + 1).map(|next| format!("\n{next}. ")) {
+        let here = &rest[4..];
+        match here.find(&mark) {
+            Some(at) => {
+                options.push(here[..at].to_owned());
+                rest = &here[at..];
+            }
+            None => {
+                options.push(here.trim_end_matches('\n').to_owned());
+                break;
+            }
+        }
+    }
+    PromptParts {
+        question: question.to_owned(),
+        options,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_question_is_cut_out_of_every_known_prompt_form() {
+        for (prompt, question, options) in [
+            (
+                "Think.\nQuestion:\nWhich\none?\nOptions:\nA. x\nB. y\nC. z\nAnswer: Let's think step by step.",
+                "Which\none?",
+                vec!["x", "y", "z"],
+            ),
+            (
+                "About law.\n\nOld?\nA. a\nB. b\nAnswer: A\n\nNew one?\nA. c\nB. d\nAnswer:",
+                "New one?",
+                vec!["c", "d"],
+            ),
+            (
+                "<s>user\nQuestion:\nQ\nOptions:\nA. 1\nB. 2\nAnswer: Let's go<end>\n<model>\n",
+                "Q",
+                vec!["1", "2"],
+            ),
+            ("no form at all", "no form at all", vec![]),
+            ("", "", vec![]),
+        ] {
+            let parts = split_prompt(prompt);
+            assert_eq!(
+                (parts.question.as_str(), parts.options),
+                (question, options.iter().map(ToString::to_string).collect())
+            );
+        }
+    }
+}

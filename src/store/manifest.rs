@@ -1,0 +1,190 @@
+//! `run.json`: whatever moves a score, and how the run went. No secret ever enters it.
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+
+use crate::engine::{Description, Sampling};
+
+/// The file's name in a run folder.
+pub const FILE: &str = "run.json";
+
+/// The model of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Model {
+    /// For titles: the last part of the id or path.
+    pub name: String,
+    /// Hub id, path, or `smollm2-135m`.
+    pub id: String,
+    /// Resolved commit, for hub models.
+    pub revision: Option<String>,
+}
+
+/// Where the questions came from.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Data {
+    /// `embedded`, a folder or file, or a hub id.
+    pub source: String,
+    pub revision: Option<String>,
+    pub split: String,
+    /// sha256 over content and order of the slice.
+    pub fingerprint: String,
+    pub questions: usize,
+    pub subjects: Vec<String>,
+    pub per_subject: Option<usize>,
+    pub sample_seed: Option<u64>,
+    pub limit: Option<usize>,
+    /// Rows dropped or flagged on the way in, one line each.
+    pub washed: Vec<String>,
+}
+
+/// How questions are put to the model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Prompting {
+    pub style: String,
+    pub shots: usize,
+    pub chat: bool,
+    /// `turn` or `turns`, where chat is on.
+    pub chat_shots: Option<String>,
+    /// The prompt template's full text.
+    pub template: String,
+    pub chat_template_sha256: Option<String>,
+}
+
+/// What decides a run's answers: a resumed run must have the same.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Settings {
+    pub benchmark: String,
+    pub task_version: String,
+    /// `cloze` or `generate`.
+    pub method: String,
+    pub model: Model,
+    pub engine: Description,
+    pub data: Data,
+    pub prompt: Prompting,
+    pub rule: String,
+    pub sampling: Option<Sampling>,
+    /// Empty for cloze; one null for greedy.
+    pub seeds: Vec<Option<i64>>,
+}
+
+/// Seconds and tokens of a run, all its sittings together.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Timing {
+    pub load_cpu_s: f64,
+    pub model_cpu_s: f64,
+    pub wall_s: f64,
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    pub threads: usize,
+}
+
+/// The whole of `run.json`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of markbook.
+    pub markbook: String,
+    pub settings: Settings,
+    /// Local time with offset, RFC 3339.
+    pub started: String,
+    pub ended: Option<String>,
+    /// Rows when complete.
+    pub rows: usize,
+    /// Rows finished so far.
+    pub finished: usize,
+    pub timing: Timing,
+}
+
+impl Manifest {
+    pub fn read(folder: &Path) -> Result<Manifest> {
+        let path = folder.join(FILE);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not a run's manifest", path.display()))
+    }
+
+    /// Writes the manifest aside, then in its place.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(FILE);
+        let text = serde_json::to_string_pretty(self).context("the manifest does not turn into JSON")?;
+        super::write_aside(&path, format!("{text}\n").as_bytes())
+    }
+}
+
+/// Settings that may change between sittings: they move no score.
+const FREE: &[&str] = &["engine.threads", "engine.load_cpu_s", "engine.kernel", "data.washed"];
+
+impl Settings {
+    /// Refuses, by name, what differs between the settings of a started run and those of now.
+    pub fn must_equal(&self, now: &Settings) -> Result<()> {
+        let (before, now) = (serde_json::to_value(self)?, serde_json::to_value(now)?);
+        let mut changed = Vec::new();
+        differences("", &before, &now, &mut changed);
+        changed.retain(|(name, ..)| !FREE.contains(&name.as_str()));
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let list: Vec<String> = changed
+            .iter()
+            .map(|(name, before, now)| format!("{name} was {before}, is now {now}"))
+            .collect();
+        bail!(
+            "the run was started with other settings: {}; resume with the same ones, or take another --out",
+            list.join("; ")
+        )
+    }
+}
+
+fn differences(name: &str, before: &Value, now: &Value, changed: &mut Vec<(String, String, String)>) {
+    match (before, now) {
+        (Value::Object(before), Value::Object(now)) => {
+            for (key, value) in before {
+                let name = if name.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{name}.{key}")
+                };
+                differences(&name, value, now.get(key).unwrap_or(&Value::Null), changed);
+            }
+        }
+        (before, now) if before == now => {}
+        (before, now) => changed.push((name.to_owned(), short(before), short(now))),
+    }
+}
+
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() > 60 {
+        format!("{}…", text.chars().take(60).collect::<String>())
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_setting_is_refused_by_name_and_threads_may_change() {
+        let mut before = Settings {
+            sampling: Some(Sampling {
+                temperature: 0.7,
+                top_p: 0.95,
+                top_k: 64,
+                max_tokens: 8,
+                stops: Vec::new(),
+            }),
+            ..Settings::default()
+        };
+        let mut now = before.clone();
+        now.engine.threads = 7;
+        before.must_equal(&now).unwrap();
+        before.sampling = before.sampling.map(|sampling| Sampling {
+            temperature: 0.8,
+            ..sampling
+        });
+        let error = before.must_equal(&now).unwrap_err().to_string();
+        assert!(error.contains("sampling.temperature was 0.8, is now 0.7"), "{error}");
+    }
+}
