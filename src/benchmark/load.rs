@@ -1,0 +1,287 @@
+//! From a data source to a data set: embedded exam, folder, the user's own file, or files the hub gave.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::columns::{Columns, missing_columns};
+use super::files::{benchmark_folder, split_files, stem};
+use super::slice::fingerprint;
+use super::table::{Row, ending, mmlu_rows, parse_json_rows, read_cells, read_rows};
+use super::wash::wash;
+use super::{Benchmark, Dataset, Form, Question, Washed};
+
+/// Where questions come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataSource {
+    /// The exam inside the program.
+    Embedded,
+    /// One set, or the folders `mmlu/` and `mmlu_pro/`.
+    Folder(PathBuf),
+    /// One file: a set of the user's own, or a file of a published set.
+    File(PathBuf),
+    /// Files of a hub data set that are already on disk.
+    Hub {
+        id: String,
+        revision: Option<String>,
+        test: Vec<PathBuf>,
+        examples: Vec<PathBuf>,
+    },
+}
+
+impl DataSource {
+    /// `embedded`, a folder or a file.
+    pub fn parse(text: &str) -> Result<DataSource> {
+        let path = PathBuf::from(text);
+        match text {
+            "embedded" => Ok(DataSource::Embedded),
+            _ if path.is_dir() => Ok(DataSource::Folder(path)),
+            _ if path.is_file() => Ok(DataSource::File(path)),
+            _ => bail!("--data {text}: no such folder or file (a folder, a file, or `embedded`)"),
+        }
+    }
+}
+
+/// Rows of one split, and the file that messages name.
+#[derive(Debug, Default)]
+struct Rows {
+    file: String,
+    rows: Vec<Row>,
+}
+
+/// All questions of a split, with the examples that may go before them.
+pub fn load(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Result<Dataset> {
+    let names = benchmark.split_names(split)?;
+    let mut dataset = empty(benchmark, source, names[0]);
+    match source {
+        DataSource::Embedded => {
+            let (rows, examples) = embedded_rows(benchmark, names)?;
+            fill_published(&mut dataset, rows, examples)?;
+        }
+        DataSource::Folder(root) => {
+            let folder = benchmark_folder(root, benchmark)?;
+            let files = split_files(&folder, names, benchmark)?;
+            if files.is_empty() {
+                bail!(
+                    "no {} questions of {} in {} (looked for {split}.parquet, {split}-00000-of-00001.parquet, \
+                     {split}.jsonl, {split}.csv and {split}/, there and in {}/)",
+                    names[0],
+                    benchmark.title,
+                    folder.display(),
+                    if benchmark.hub_config.is_empty() {
+                        "data"
+                    } else {
+                        benchmark.hub_config
+                    }
+                );
+            }
+            let examples = split_files(&folder, benchmark.example_splits, benchmark)?;
+            let (rows, examples) = (read_all(benchmark, &files)?, read_all(benchmark, &examples)?);
+            if benchmark.form == Form::Custom {
+                dataset.name = folder
+                    .file_name()
+                    .map_or_else(|| "custom".into(), |name| name.to_string_lossy().into());
+                fill_own(&mut dataset, rows, examples)?;
+            } else {
+                fill_published(&mut dataset, rows, examples)?;
+            }
+        }
+        DataSource::File(path) => load_file(&mut dataset, path, names)?,
+        DataSource::Hub { test, examples, .. } => {
+            fill_published(&mut dataset, read_all(benchmark, test)?, read_all(benchmark, examples)?)?;
+        }
+    }
+    if dataset.questions.is_empty() {
+        bail!(
+            "{} holds no questions that can be asked (of {} rows)",
+            dataset.source,
+            dataset.washed.len()
+        );
+    }
+    dataset.fingerprint = fingerprint(&dataset.questions);
+    dataset.examples_fingerprint = fingerprint(dataset.examples.values().flatten());
+    Ok(dataset)
+}
+
+fn empty(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Dataset {
+    let (source, revision) = match source {
+        DataSource::Embedded => ("embedded".to_owned(), None),
+        DataSource::Folder(path) | DataSource::File(path) => (path.display().to_string(), None),
+        DataSource::Hub { id, revision, .. } => (id.clone(), revision.clone()),
+    };
+    Dataset {
+        benchmark,
+        form: benchmark.form,
+        name: benchmark.name.to_owned(),
+        source,
+        revision,
+        split: split.to_owned(),
+        questions: Vec::new(),
+        examples: BTreeMap::new(),
+        washed: Vec::new(),
+        notes: Vec::new(),
+        fingerprint: String::new(),
+        examples_fingerprint: String::new(),
+    }
+}
+
+fn embedded_rows(benchmark: &Benchmark, names: &[&str]) -> Result<(Rows, Rows)> {
+    let exam = benchmark.embedded.as_ref().with_context(|| {
+        format!(
+            "there is no embedded exam for {} (name your file: --data FILE)",
+            benchmark.name
+        )
+    })?;
+    let parse = |text: &str, name: &str| -> Result<Rows> {
+        let file = format!("the embedded {} {name}", benchmark.title);
+        Ok(Rows {
+            rows: parse_json_rows(text, &file)?,
+            file,
+        })
+    };
+    let text = if names[0] == "test" {
+        exam.test
+    } else if benchmark.example_splits.contains(&names[0]) {
+        exam.examples
+    } else {
+        let examples = benchmark.example_splits[0];
+        bail!(
+            "the embedded exam has no split {:?} (known: test, {examples})",
+            names[0]
+        );
+    };
+    Ok((parse(text, "questions")?, parse(exam.examples, "examples")?))
+}
+
+/// A file by itself: a published set by its columns, else an own set. Examples lie beside it or in its rows.
+fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str]) -> Result<()> {
+    let benchmark = dataset.benchmark;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let rows = read_all(benchmark, &[path.to_owned()])?;
+    let mut beside = split_files(folder, benchmark.example_splits, benchmark)?;
+    beside.retain(|file| file != path && file.file_name() != path.file_name());
+    if benchmark.form != Form::Custom && missing_columns(benchmark, &rows.rows).is_empty() {
+        return fill_published(dataset, rows, read_all(benchmark, &beside)?);
+    }
+    dataset.name = stem(path);
+    let (columns, _) = Columns::of_own_set(&rows.rows, &rows.file)?;
+    if let Some(column) = &columns.split {
+        let is_in = |row: &Row, names: &[&str]| {
+            row.get(column)
+                .and_then(|cell| cell.as_str())
+                .is_some_and(|name| names.contains(&name.trim()))
+        };
+        let Rows { file, rows } = rows;
+        let (asked, rest): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_in(row, names));
+        let examples = rest
+            .into_iter()
+            .filter(|row| is_in(row, benchmark.example_splits))
+            .collect();
+        if asked.is_empty() {
+            bail!("{file}: no row says {:?} in its column {column}", names[0]);
+        }
+        return fill_own(
+            dataset,
+            Rows {
+                file: file.clone(),
+                rows: asked,
+            },
+            Rows { file, rows: examples },
+        );
+    }
+    fill_own(dataset, rows, read_all(benchmark, &beside)?)
+}
+
+fn read_all(benchmark: &Benchmark, files: &[PathBuf]) -> Result<Rows> {
+    let mut all = Rows::default();
+    for file in files {
+        let name = file.display().to_string();
+        let rows = if benchmark.form == Form::Mmlu && ending(file) == "csv" && is_original_mmlu(file)? {
+            mmlu_rows(&read_cells(file)?, &subject_of_file(file), &name)?
+        } else {
+            read_rows(file)?
+        };
+        if all.file.is_empty() {
+            all.file = name;
+        }
+        all.rows.extend(rows);
+    }
+    if let [first, .., last] = files {
+        all.file = format!("{} to {}", first.display(), last.display());
+    }
+    Ok(all)
+}
+
+/// Whether a CSV is one of the original set's: `abstract_algebra_test.csv`, six cells a row.
+fn is_original_mmlu(file: &Path) -> Result<bool> {
+    let cells = read_cells(file)?;
+    Ok(!subject_of_file(file).is_empty() || cells.first().is_some_and(|row| row.len() == 6))
+}
+
+/// `abstract_algebra` of `abstract_algebra_test.csv`; empty where the name is not of that kind.
+fn subject_of_file(file: &Path) -> String {
+    let stem = stem(file);
+    ["_test", "_val", "_dev", "_validation"]
+        .iter()
+        .find_map(|ending| stem.strip_suffix(ending))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn fill_published(dataset: &mut Dataset, rows: Rows, examples: Rows) -> Result<()> {
+    let benchmark = dataset.benchmark;
+    let columns = Columns::of_benchmark(benchmark, &rows.rows, &rows.file)?;
+    if !examples.rows.is_empty() {
+        let example_columns = Columns::of_benchmark(benchmark, &examples.rows, &examples.file)?;
+        set_examples(dataset, &example_columns, examples)?;
+    }
+    set_questions(dataset, &columns, rows)
+}
+
+fn fill_own(dataset: &mut Dataset, rows: Rows, examples: Rows) -> Result<()> {
+    let (columns, notes) = Columns::of_own_set(&rows.rows, &rows.file)?;
+    dataset.form = Form::Custom;
+    dataset.notes.extend(notes);
+    if !examples.rows.is_empty() {
+        let (columns, notes) = Columns::of_own_set(&examples.rows, &examples.file)?;
+        dataset
+            .notes
+            .extend(notes.into_iter().map(|note| format!("examples: {note}")));
+        set_examples(dataset, &columns, examples)?;
+    }
+    set_questions(dataset, &columns, rows)?;
+    let name = &dataset.name;
+    for question in dataset
+        .questions
+        .iter_mut()
+        .filter(|question| question.category.is_empty())
+    {
+        question.category.clone_from(name);
+    }
+    Ok(())
+}
+
+fn set_questions(dataset: &mut Dataset, columns: &Columns, rows: Rows) -> Result<()> {
+    let (questions, conflicts) = columns.questions(rows.rows, &rows.file)?;
+    (dataset.questions, dataset.washed) = wash(questions, &conflicts, dataset.form);
+    Ok(())
+}
+
+fn set_examples(dataset: &mut Dataset, columns: &Columns, rows: Rows) -> Result<()> {
+    let (questions, conflicts) = columns.questions(rows.rows, &rows.file)?;
+    let (questions, washed) = wash(questions, &conflicts, dataset.form);
+    dataset
+        .notes
+        .extend(washed.iter().map(|found: &Washed| format!("{}: {found}", rows.file)));
+    for question in questions {
+        let list: &mut Vec<Question> = dataset.examples.entry(question.subject.clone()).or_default();
+        list.push(question);
+    }
+    Ok(())
+}

@@ -1,0 +1,292 @@
+//! Prompts to the byte: description, answered examples and the question, as one text or as the turns of a chat.
+
+use anyhow::{Context, Result, bail};
+
+use crate::engine::ChatTemplate;
+
+use super::chat::Chat;
+use super::hash::hash_text;
+use super::style::{ShotAnswer, ShotTurn, Style, Target, is_python_space};
+use super::{Dataset, Form, Question};
+
+/// How the questions of a run are put.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptPlan {
+    pub style: &'static Style,
+    /// Answered examples before each question.
+    pub shots: usize,
+    /// The model's chat template, where prompts are to be chats.
+    pub chat: Option<ChatTemplate>,
+    pub chat_shots: ChatShots,
+    /// Goes before the style's own description.
+    pub system: Option<String>,
+}
+
+/// Where examples stand in a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChatShots {
+    /// All in the one turn of the user.
+    #[default]
+    Turn,
+    /// Each as a turn of the user and one of the assistant.
+    Turns,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+}
+
+/// One piece of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub role: Role,
+    pub content: String,
+    /// Follows the content where messages are joined to one text.
+    delimiter: &'static str,
+}
+
+/// A prompt, with what the harness would hash of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    pub prompt: String,
+    /// Texts to be scored after the prompt; none where the model writes.
+    pub continuations: Vec<String>,
+    pub target: String,
+    pub doc_hash: String,
+    pub prompt_hash: String,
+    pub target_hash: String,
+    pub system: SystemTurn,
+}
+
+/// What became of the description in a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SystemTurn {
+    /// There was none to give.
+    None,
+    Kept,
+    /// The template refused it, with these words; as in the reference harness the chat goes without.
+    Refused(String),
+    /// The template took it and printed nothing of it.
+    Ignored,
+}
+
+impl SystemTurn {
+    /// What a person should be told; nothing where all is well.
+    pub fn notice(&self) -> Option<String> {
+        match self {
+            SystemTurn::None | SystemTurn::Kept => None,
+            SystemTurn::Refused(words) => Some(format!(
+                "the chat template has no system role ({words}): the description was left out, as the reference \
+                 harness does; --chat off keeps it"
+            )),
+            SystemTurn::Ignored => Some(
+                "the chat template prints no system turn: the description is not in the prompt; --chat off keeps it"
+                    .into(),
+            ),
+        }
+    }
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
+impl Message {
+    pub(super) fn new(role: Role, content: String, delimiter: &'static str) -> Message {
+        Message {
+            role,
+            content,
+            delimiter,
+        }
+    }
+
+    fn into_text(self) -> String {
+        self.content + self.delimiter
+    }
+}
+
+impl PromptPlan {
+    /// The prompts of a style without a chat template.
+    pub fn plain(style: &'static Style, shots: usize) -> PromptPlan {
+        PromptPlan {
+            style,
+            shots,
+            chat: None,
+            chat_shots: ChatShots::Turn,
+            system: None,
+        }
+    }
+
+    /// The prompt template's full text, for the manifest.
+    pub fn template_text(&self) -> String {
+        let mut text = self.style.template_text(self.shots);
+        if let Some(system) = &self.system {
+            text = format!("{system}\n\n{text}");
+        }
+        match (&self.chat, self.chat_shots) {
+            (None, _) => text,
+            (Some(_), ChatShots::Turn) => text + "\n(chat: the description as system turn, all else in one user turn)",
+            (Some(_), ChatShots::Turns) => {
+                text + "\n(chat: the description as system turn, examples as turns of user and assistant)"
+            }
+        }
+    }
+}
+
+/// The prompt of one question. For many, build one [`Prompter`].
+pub fn render(dataset: &Dataset, question: &Question, plan: &PromptPlan) -> Result<Rendered> {
+    Prompter::new(dataset, plan)?.render(question)
+}
+
+/// Renders the prompts of a data set under one plan.
+#[derive(Debug)]
+pub struct Prompter<'a> {
+    dataset: &'a Dataset,
+    plan: &'a PromptPlan,
+    chat: Option<Chat>,
+}
+
+impl<'a> Prompter<'a> {
+    /// Refuses more shots than there are examples, and a chat template that is not Jinja.
+    pub fn new(dataset: &'a Dataset, plan: &'a PromptPlan) -> Result<Prompter<'a>> {
+        check_shots(dataset, plan)?;
+        let chat = plan.chat.as_ref().map(Chat::new).transpose()?;
+        Ok(Prompter { dataset, plan, chat })
+    }
+
+    pub fn render(&self, question: &Question) -> Result<Rendered> {
+        let style = self.plan.style;
+        let messages = self.messages(question);
+        let (prompt, system) = match &self.chat {
+            None => (messages.into_iter().map(Message::into_text).collect(), SystemTurn::None),
+            Some(chat) => chat
+                .render(&messages)
+                .with_context(|| format!("question {}", question.id))?,
+        };
+        // With a chat template the harness scores the bare letter: nothing stands between turn and answer.
+        let delimiter = if self.chat.is_some() { "" } else { style.delimiter };
+        let target = match style.target {
+            Target::Stored => question.stored_answer.clone(),
+            Target::Letter => question.answer.clone(),
+        };
+        Ok(Rendered {
+            continuations: style.continuations(question, delimiter),
+            doc_hash: question.doc_hash.clone(),
+            prompt_hash: hash_text(&prompt),
+            target_hash: hash_text(&target),
+            prompt,
+            target,
+            system,
+        })
+    }
+
+    /// The prompt's pieces: the turns of a chat, or what is joined to one text.
+    pub fn messages(&self, question: &Question) -> Vec<Message> {
+        let style = self.plan.style;
+        let mut messages = Vec::new();
+        let system = join(
+            self.plan.system.as_deref().unwrap_or_default(),
+            &style.describe(&question.subject),
+        );
+        if !system.is_empty() {
+            messages.push(Message::new(Role::System, system, ""));
+        }
+        let first_turn = messages.len();
+        for example in self.dataset.examples_for(question).iter().take(self.plan.shots) {
+            push_example(&mut messages, style, example);
+        }
+        messages.push(Message::new(Role::User, style.lay_out(style.block, question), ""));
+        if self.plan.chat.is_some() && self.plan.chat_shots == ChatShots::Turn {
+            let turn = messages.drain(first_turn..).map(Message::into_text).collect();
+            messages.push(Message::new(Role::User, turn, ""));
+        }
+        messages
+    }
+}
+
+fn push_example(messages: &mut Vec<Message>, style: &Style, example: &Question) {
+    let block = style.lay_out(style.shot_block, example);
+    let answer = style.answer_of(example);
+    match style.shot_turn {
+        ShotTurn::User => {
+            let content = block + style.delimiter + &answer + style.separator;
+            messages.push(Message::new(Role::User, content, ""));
+        }
+        // The harness takes an empty answer for none: no delimiter, no turn.
+        ShotTurn::Assistant if answer.is_empty() => messages.push(Message::new(Role::User, block, "")),
+        ShotTurn::Assistant => {
+            messages.push(Message::new(Role::User, block, style.delimiter));
+            messages.push(Message::new(Role::Assistant, answer, style.separator));
+        }
+    }
+}
+
+/// The harness's `maybe_delimit`: a blank line between two texts unless white space already parts them.
+fn join(system: &str, description: &str) -> String {
+    let is_parted = system.ends_with(is_python_space) || description.starts_with(is_python_space);
+    let gap = if system.is_empty() || description.is_empty() || is_parted {
+        ""
+    } else {
+        "\n\n"
+    };
+    format!("{system}{gap}{description}")
+}
+
+fn check_shots(dataset: &Dataset, plan: &PromptPlan) -> Result<()> {
+    if plan.shots == 0 {
+        return Ok(());
+    }
+    let needs_reasoning = dataset.form == Form::Custom && matches!(plan.style.answer, ShotAnswer::Reasoning { .. });
+    for question in &dataset.questions {
+        let examples = dataset.examples_for(question);
+        if examples.len() < plan.shots {
+            let subject = if question.subject.is_empty() {
+                "the set"
+            } else {
+                &question.subject
+            };
+            let source = &dataset.source;
+            let enough = subjects_with(dataset, plan.shots);
+            let rest = if enough.is_empty() {
+                String::new()
+            } else {
+                format!("; enough for: {}", enough.join(", "))
+            };
+            bail!(
+                "--shots {}: {subject} has {} example{} in {source}{rest}",
+                plan.shots,
+                examples.len(),
+                if examples.len() == 1 { "" } else { "s" }
+            );
+        }
+        if needs_reasoning
+            && let Some(example) = examples.iter().take(plan.shots).find(|example| example.cot.is_empty())
+        {
+            bail!(
+                "style {} shows worked answers, and example {} has none (a column `reasoning`); --style direct needs none",
+                plan.style.name,
+                example.id
+            );
+        }
+    }
+    Ok(())
+}
+
+fn subjects_with(dataset: &Dataset, shots: usize) -> Vec<&str> {
+    let enough = |subject: &&str| {
+        dataset
+            .examples
+            .get(*subject)
+            .is_some_and(|examples| examples.len() >= shots)
+    };
+    dataset.subjects().into_iter().filter(enough).collect()
+}
