@@ -1,0 +1,144 @@
+//! A comparison as `compare --json` prints it. Fractions lie in 0-1; unknown is null.
+
+use serde::Serialize;
+
+use super::{Comparison, Difference};
+use crate::trace::Trace;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct CompareReport {
+    pub a: SideReport,
+    pub b: SideReport,
+    /// Rows that answer to each other.
+    pub paired: usize,
+    /// Rows of either trace whose question is not in the other; changed ones stand apart.
+    pub unpaired: usize,
+    /// Questions that are another question in the other trace, under the same id.
+    pub changed: usize,
+    pub both: usize,
+    pub a_only: usize,
+    pub b_only: usize,
+    pub neither: usize,
+    /// Accuracy of A less that of B over the pairs.
+    pub difference: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
+    /// `paired`, or `clustered` where several attempts of a question are in.
+    pub ci_kind: &'static str,
+    /// Exact McNemar, two-sided.
+    pub p: f64,
+    pub log10_p: f64,
+    pub z: Option<f64>,
+    /// Pairs after which the difference was decided, looking after each.
+    pub decided_at: Option<usize>,
+    /// Where it was not: pairs that it would take.
+    pub needed: Option<usize>,
+    pub categories: Vec<CategoryReport>,
+    pub changed_questions: Vec<ChangedReport>,
+    pub warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SideReport {
+    pub name: String,
+    /// Over the pairs.
+    pub accuracy: Option<f64>,
+    pub n: usize,
+    /// Rows without a partner, changed ones left out.
+    pub unpaired: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct CategoryReport {
+    pub name: String,
+    pub n: usize,
+    pub a_only: usize,
+    pub b_only: usize,
+    pub difference: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct ChangedReport {
+    pub question_id: i64,
+    pub reason: &'static str,
+    pub gold_a: String,
+    pub gold_b: String,
+}
+
+impl CompareReport {
+    pub fn of(a: &Trace, b: &Trace) -> CompareReport {
+        CompareReport::new(a, b, &Comparison::of(&a.rows, &b.rows))
+    }
+
+    pub fn new(a: &Trace, b: &Trace, comparison: &Comparison) -> CompareReport {
+        let Comparison { pairing, overall, .. } = comparison;
+        let counts = overall.counts;
+        let pairs = counts.pairs();
+        let side = |trace: &Trace, right: usize, unpaired: usize| SideReport {
+            name: trace.name.clone(),
+            accuracy: (pairs > 0).then(|| right as f64 / pairs as f64),
+            n: trace.rows.len(),
+            unpaired,
+        };
+        let changed = changed_questions(a, b, comparison);
+        CompareReport {
+            a: side(a, counts.both + counts.a_only, pairing.only_a.len()),
+            b: side(b, counts.both + counts.b_only, pairing.only_b.len()),
+            paired: pairs,
+            unpaired: pairing.only_a.len() + pairing.only_b.len(),
+            changed: changed.len(),
+            both: counts.both,
+            a_only: counts.a_only,
+            b_only: counts.b_only,
+            neither: counts.neither,
+            difference: overall.difference,
+            ci95: limits(overall),
+            ci_kind: if overall.is_clustered { "clustered" } else { "paired" },
+            p: comparison.p,
+            log10_p: comparison.log10_p,
+            z: counts.z(),
+            decided_at: comparison.decision.at,
+            needed: comparison.decision.needed,
+            categories: comparison.categories.iter().map(category_report).collect(),
+            warnings: warnings(comparison),
+            changed_questions: changed,
+        }
+    }
+}
+
+fn limits(difference: &Difference) -> Option<[f64; 2]> {
+    difference.ci95.map(|(low, high)| [low, high])
+}
+
+fn category_report(part: &Difference) -> CategoryReport {
+    CategoryReport {
+        name: part.name.clone(),
+        n: part.counts.pairs(),
+        a_only: part.counts.a_only,
+        b_only: part.counts.b_only,
+        difference: part.difference,
+        ci95: limits(part),
+    }
+}
+
+fn changed_questions(a: &Trace, b: &Trace, comparison: &Comparison) -> Vec<ChangedReport> {
+    let questions = comparison.pairing.changed_questions(&a.rows);
+    let report = |(x, y): (u32, u32)| ChangedReport {
+        question_id: a.rows.question_id[x as usize],
+        reason: super::Pairing::what_changed(&a.rows, &b.rows, (x, y)),
+        gold_a: a.rows.answer.get(x as usize).to_owned(),
+        gold_b: b.rows.answer.get(y as usize).to_owned(),
+    };
+    questions.into_iter().map(report).collect()
+}
+
+fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if comparison.pairing.is_suspicious() {
+        warnings.push("the ids agree and no question does: two data sets, or hashes made in two ways".to_owned());
+    }
+    if comparison.overall.is_clustered {
+        warnings.push("p counts every attempt as independent; the interval does not: trust the interval".to_owned());
+    }
+    warnings
+}

@@ -1,0 +1,360 @@
+//! What was answered: extraction rules as data.
+//!
+//! A rule has a name that a run records and a flag takes; reading a text by it gives the pick and the stretch of text
+//! that gave it, so that it can be lit on screen.
+
+pub mod harness;
+mod named;
+mod pattern;
+pub mod python;
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use anyhow::{Result, bail};
+
+pub use harness::{exact_match, postprocess};
+use named::Named;
+use pattern::Pattern;
+
+/// The named rules: name and what it does. The first is the default.
+pub const ALL: [(&str, &str); 6] = [
+    (
+        "lm_eval_mmlu_pro",
+        r"the harness: first `answer is \(?([A-J])\)?`, else [invalid]",
+    ),
+    (
+        "tiger_chain",
+        "the MMLU-Pro authors: that; else the first line with `answer: X`; else the last letter that stands alone",
+    ),
+    ("tiger_api_chain", "tiger_chain after deleting every `**`"),
+    (
+        "tiger_final_old",
+        "the authors' last step before July 2024: the last capital A-J anywhere",
+    ),
+    ("tiger_chain_old", "tiger_chain with that older last step"),
+    (
+        "lm_eval_mmlu_generative",
+        "the harness: the first line, white space stripped",
+    ),
+];
+
+/// How a rule is written, for `--help` and the regex lab.
+pub const RULES_HELP: &str = r"A rule is a name, or a pattern of your own:
+  lm_eval_mmlu_pro            the harness: first `answer is \(?([A-J])\)?`, else [invalid]
+  tiger_chain                 the MMLU-Pro authors' three steps; tiger_api_chain deletes every `**` first
+  tiger_final_old             their last step before July 2024 (last capital A-J); tiger_chain_old: the chain with it
+  lm_eval_mmlu_generative     the harness: the first line, white space stripped
+  re:PATTERN                  first match; the pick is the first group that holds something, else the whole match
+  re:PATTERN@last  @2  @-2    the last match, the second, the last but one (@first to end a pattern in `@2` itself)
+  RULE ?? RULE                the second where the first reads nothing; `?? =C` is a fixed pick
+  think:RULE                  only the text after the last `</think>` (all of it where there is none)
+Patterns are those of Rust's regex crate; look-around and back-references work too, with a step limit (rows beyond
+it are [invalid] and flagged rule_limit). Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'";
+
+/// The flag of a row on which a pattern with look-around gave up.
+pub const FLAG_LIMIT: &str = "rule_limit";
+
+const THINK_END: &str = "</think>";
+
+/// A way to read a pick from a completion.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    name: String,
+    /// Whether only the text after the last `</think>` is read.
+    after_thinking: bool,
+    /// Tried in order.
+    readers: Vec<Reader>,
+}
+
+#[derive(Debug, Clone)]
+enum Reader {
+    Named(Named),
+    Pattern(Box<Pattern>),
+    Fixed(String),
+}
+
+/// One place where a rule matched; byte ranges of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Match {
+    /// What is lit: the asked-for phrase with its letter. Of `.*[aA]nswer:` the part from `answer` on.
+    pub whole: Range<usize>,
+    /// The pick within it.
+    pub letter: Range<usize>,
+}
+
+/// What a rule read from a text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Extraction<'t> {
+    /// A letter, or the text that the rule took; `None` is `[invalid]`.
+    pub pick: Option<&'t str>,
+    /// Where it stands; `None` also for a fixed pick.
+    pub found: Option<Match>,
+    /// Which step of the rule decided, from 1; 0 for none.
+    pub step: u8,
+    /// [`FLAG_LIMIT`], where the rule could not be carried through.
+    pub flag: Option<&'static str>,
+}
+
+impl Rule {
+    /// The rule of a name or pattern, as [`RULES_HELP`] says.
+    pub fn parse(name: &str) -> Result<Rule> {
+        let (after_thinking, rest) = match name.trim().strip_prefix("think:") {
+            Some(rest) => (true, rest),
+            None => (false, name.trim()),
+        };
+        let readers = rest.split(" ?? ").map(parse_reader).collect::<Result<_>>()?;
+        Ok(Rule {
+            name: name.trim().to_owned(),
+            after_thinking,
+            readers,
+        })
+    }
+
+    /// As it was written.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads the pick. Time is linear in the text for the named rules.
+    pub fn read<'t>(&'t self, text: &'t str) -> Extraction<'t> {
+        let (offset, text) = self.scope(text);
+        let mut flag = None;
+        for (index, reader) in self.readers.iter().enumerate() {
+            let mut extraction = reader.read(text);
+            flag = flag.or(extraction.flag);
+            if extraction.pick.is_some() {
+                if index > 0 {
+                    extraction.step = u8::try_from(index + 1).unwrap_or(u8::MAX);
+                }
+                extraction.flag = flag;
+                extraction.found = extraction.found.map(|found| found.shifted(offset));
+                return extraction;
+            }
+        }
+        Extraction {
+            flag,
+            ..Extraction::default()
+        }
+    }
+
+    /// Every place where the step that decided matches, in text order. The last step of the authors' chain counts only
+    /// the match that it takes: each stand-alone letter of a text is not an answer.
+    pub fn matches(&self, text: &str) -> Vec<Match> {
+        let (offset, text) = self.scope(text);
+        let decided = self.readers.iter().find(|reader| reader.read(text).pick.is_some());
+        let found = match decided {
+            Some(Reader::Named(named)) => named.matches(text),
+            Some(Reader::Pattern(pattern)) => pattern.matches(text),
+            Some(Reader::Fixed(_)) | None => Vec::new(),
+        };
+        found.into_iter().map(|found| found.shifted(offset)).collect()
+    }
+
+    fn scope<'t>(&self, text: &'t str) -> (usize, &'t str) {
+        if !self.after_thinking {
+            return (0, text);
+        }
+        let scope = postprocess(text, Some(THINK_END), &[]);
+        (text.len() - scope.len(), scope)
+    }
+}
+
+impl Default for Rule {
+    /// The harness's rule for MMLU-Pro.
+    fn default() -> Rule {
+        let readers = vec![Reader::Named(Named::default())];
+        Rule {
+            name: ALL[0].0.to_owned(),
+            after_thinking: false,
+            readers,
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl FromStr for Rule {
+    type Err = anyhow::Error;
+
+    fn from_str(name: &str) -> Result<Rule> {
+        Rule::parse(name)
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Rule) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Reader {
+    fn read<'t>(&'t self, text: &'t str) -> Extraction<'t> {
+        match self {
+            Reader::Named(named) => named.read(text),
+            Reader::Pattern(pattern) => pattern.read(text),
+            Reader::Fixed(pick) => Extraction {
+                pick: Some(pick),
+                step: 1,
+                ..Extraction::default()
+            },
+        }
+    }
+}
+
+impl Match {
+    fn shifted(self, by: usize) -> Match {
+        Match {
+            whole: self.whole.start + by..self.whole.end + by,
+            letter: self.letter.start + by..self.letter.end + by,
+        }
+    }
+}
+
+fn parse_reader(text: &str) -> Result<Reader> {
+    if let Some(pattern) = text.strip_prefix("re:") {
+        return Ok(Reader::Pattern(Box::new(Pattern::parse(pattern)?)));
+    }
+    let text = text.trim();
+    if let Some(pick) = text.strip_prefix('=') {
+        return Ok(Reader::Fixed(pick.to_owned()));
+    }
+    match Named::from_name(text) {
+        Some(named) => Ok(Reader::Named(named)),
+        None => {
+            let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
+            bail!(
+                "unknown rule `{text}`; known are {}, re:PATTERN and think:RULE",
+                known.join(", ")
+            )
+        }
+    }
+}
+
+/// The first named rule that reads this pick from the text (`None`: reads nothing); `None` where no rule does.
+pub fn rule_that_gives(text: &str, pick: Option<&str>) -> Option<&'static str> {
+    let known = ALL
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| *name != "lm_eval_mmlu_generative");
+    known
+        .into_iter()
+        .find(|name| Named::from_name(name).is_some_and(|named| named.read(text).pick == pick))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(rule: &str, text: &str) -> (Option<String>, u8) {
+        let rule = Rule::parse(rule).unwrap();
+        let extraction = rule.read(text);
+        (extraction.pick.map(str::to_owned), extraction.step)
+    }
+
+    fn pick(rule: &str, text: &str) -> String {
+        read(rule, text).0.unwrap_or("-".to_owned())
+    }
+
+    #[test]
+    fn a_pattern_takes_first_last_and_nth_match() {
+        let text = "the answer is (A); the answer is (C); the answer is (d)";
+        assert_eq!(pick(r"re:answer is \(?([A-J])", text), "A");
+        assert_eq!(pick(r"re:answer is \(?([A-J])@last", text), "C");
+        assert_eq!(pick(r"re:answer is \(?([A-J])@2", text), "C");
+        assert_eq!(pick(r"re:answer is \(?([A-J])@-2", text), "A");
+        assert_eq!(pick(r"re:answer is \(?([A-J])@3", text), "-");
+        assert_eq!(
+            pick(r"re:(?i)answer is \(?([A-J])@3", text),
+            "D",
+            "a lone lower-case letter is that option"
+        );
+    }
+
+    #[test]
+    fn a_pattern_without_a_group_picks_its_whole_match_and_an_empty_group_is_passed_over() {
+        assert_eq!(pick(r"re:\b[A-J]\b@last", "B or C?"), "C");
+        assert_eq!(pick(r"re:(X)?option ([A-J])", "option E"), "E");
+    }
+
+    #[test]
+    fn look_around_works_and_is_flagged_at_its_step_limit() {
+        assert_eq!(pick(r"re:(?<=answer )\b[A-J]\b(?!\.)", "answer A. answer B"), "B");
+        let rule = Rule::parse(r"re:^(\w+\s?)*\1$(?!x)").unwrap();
+        let text = "aaaa aaaa aaaa aaaa aaaa aaaa aaaa aaaa aaaa aaaa !";
+        let extraction = rule.read(text);
+        assert_eq!((extraction.pick, extraction.flag), (None, Some(FLAG_LIMIT)));
+    }
+
+    #[test]
+    fn a_fallback_is_read_where_the_first_rule_reads_nothing() {
+        let rule = r"re:boxed\{([A-J])\} ?? tiger_chain ?? =A";
+        assert_eq!(read(rule, r"\boxed{C}").0.as_deref(), Some("C"));
+        assert_eq!(read(rule, "Answer: D"), (Some("D".to_owned()), 2));
+        assert_eq!(read(rule, "no idea"), (Some("A".to_owned()), 3));
+    }
+
+    #[test]
+    fn thinking_is_left_out_when_asked_and_the_match_is_found_in_the_whole_text() {
+        let text = "<think>the answer is (A)?</think>\n\nThe answer is (C).";
+        assert_eq!(pick("lm_eval_mmlu_pro", text), "A");
+        let rule = Rule::parse("think:lm_eval_mmlu_pro").unwrap();
+        let found = rule.read(text).found.unwrap();
+        assert_eq!((&text[found.whole], &text[found.letter]), ("answer is (C)", "C"));
+        assert_eq!(
+            pick("think:lm_eval_mmlu_pro", "the answer is (B)"),
+            "B",
+            "never thought: the whole text"
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_known_ones() {
+        let error = Rule::parse("lm_eval").unwrap_err().to_string();
+        assert!(error.contains("`lm_eval`") && error.contains("tiger_chain"), "{error}");
+        assert!(Rule::parse("lm_eval_mmlu_pro ?? nope").is_err());
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_is_refused_with_the_place() {
+        let error = Rule::parse("re:answer (is").unwrap_err().to_string();
+        assert!(
+            error.contains("unclosed group") && error.contains("character 8"),
+            "{error}"
+        );
+        assert!(!error.contains('\n'), "{error}");
+        assert!(Rule::parse(r"re:(?=[A-J]").is_err());
+        assert!(Rule::parse("re:").is_err());
+        assert!(Rule::parse("re:[A-J]@0").is_err());
+    }
+
+    #[test]
+    fn the_api_chain_finds_its_match_in_the_text_with_the_stars() {
+        let text = "The answer **is** **(C)**.";
+        let rule = Rule::parse("tiger_api_chain").unwrap();
+        let extraction = rule.read(text);
+        let found = extraction.found.unwrap();
+        assert_eq!((extraction.pick, extraction.step), (Some("C"), 1));
+        assert_eq!((&text[found.whole], &text[found.letter]), ("answer **is** **(C)", "C"));
+    }
+
+    #[test]
+    fn every_listed_name_is_a_rule_and_stands_in_the_help() {
+        for (name, _) in ALL {
+            assert_eq!(Rule::parse(name).unwrap().name(), name);
+            assert!(RULES_HELP.contains(name));
+        }
+    }
+
+    #[test]
+    fn the_rule_behind_a_stored_pick_is_named() {
+        assert_eq!(rule_that_gives("Answer: D", None), Some("lm_eval_mmlu_pro"));
+        assert_eq!(rule_that_gives("Answer: D", Some("D")), Some("tiger_chain"));
+        assert_eq!(rule_that_gives("Answer: D", Some("G")), None);
+    }
+}

@@ -1,0 +1,472 @@
+//! From the typed line to tests.
+
+use std::ops::Range;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use regex::{Regex, RegexBuilder};
+
+use super::{Column, Filter, Numeric, Term, Test, WORDS};
+use crate::diagnose::{Cause, Mark};
+use crate::trace::{Field, Rows};
+
+/// How strict a line is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// On the screen: unfinished words do not filter, an unknown bare word is looked for as text.
+    Typing,
+    /// From the command line: anything not understood is an error that lists what is.
+    Strict,
+}
+
+/// What became of a typed word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Active,
+    /// Could still become several words, or lacks its value: it does not filter yet.
+    Pending,
+    /// No known word: looked for in the outputs.
+    AsText,
+}
+
+/// A word of the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// Bytes in the line.
+    pub span: Range<usize>,
+    pub state: State,
+    /// What is wrong with a word that does not filter, where something is.
+    pub why: Option<String>,
+}
+
+/// What one word was understood as.
+enum Read {
+    Test(Test),
+    Pending,
+    Unknown(String),
+}
+
+impl Filter {
+    /// Reads a filter line. `rows` gives the names that whole-name matching is about.
+    ///
+    /// # Errors
+    /// In [`Mode::Strict`] for anything not understood; in both modes never for an unfinished word while typing.
+    pub fn parse(text: &str, mode: Mode, rows: &Rows) -> Result<Filter> {
+        let mut filter = Filter {
+            text: text.to_owned(),
+            ..Filter::default()
+        };
+        let mut group = Vec::new();
+        for span in split(text) {
+            let word = &text[span.clone()];
+            if word == "|" {
+                filter.groups.push(std::mem::take(&mut group));
+                continue;
+            }
+            let (negated, body) = match word.strip_prefix('-') {
+                Some(rest) => (true, rest),
+                None => (false, word),
+            };
+            let mut why = None;
+            let read = match read_word(body, rows, mode) {
+                Ok(read) => read,
+                Err(error) if mode == Mode::Typing => {
+                    why = Some(first_clause(&format!("{error:#}")));
+                    Read::Pending
+                }
+                Err(error) => return Err(error),
+            };
+            let state = match read {
+                Read::Test(test) => {
+                    group.push(Term { negated, test });
+                    State::Active
+                }
+                Read::Pending if mode == Mode::Strict => {
+                    bail!(
+                        "the filter word `{word}` is unfinished: it lacks its value, or could be several of {}",
+                        list()
+                    )
+                }
+                Read::Pending => State::Pending,
+                Read::Unknown(_) if mode == Mode::Typing && !body.contains(':') && !body.is_empty() => {
+                    group.push(Term {
+                        negated,
+                        test: Test::Text(Field::Completion, vec![literal(&unquote(body))?]),
+                    });
+                    State::AsText
+                }
+                Read::Unknown(reason) if mode == Mode::Typing => {
+                    why = Some(first_clause(&reason));
+                    State::Pending
+                }
+                Read::Unknown(reason) => bail!("{reason}; known words: {}; text in outputs: text:…", list()),
+            };
+            filter.words.push(Word { span, state, why });
+        }
+        filter.groups.push(group);
+        // `| wrong` while typing: an empty side chooses nothing of its own, unless it is the only one.
+        if filter.groups.len() > 1 {
+            if mode == Mode::Strict && filter.groups.iter().any(Vec::is_empty) {
+                bail!("one side of `|` is empty in the filter `{text}`");
+            }
+            filter.groups.retain(|group| !group.is_empty());
+        }
+        Ok(filter)
+    }
+}
+
+fn list() -> String {
+    WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" ")
+}
+
+/// An error's first words, short enough to stand beside a chip.
+fn first_clause(text: &str) -> String {
+    let clause = text.split([';', '\n', '(']).next().unwrap_or_default().trim();
+    clause.trim_end_matches(':').chars().take(60).collect()
+}
+
+/// Splits at blanks outside quotes and outside `re:/.../`; `|` between blanks stands alone.
+pub(super) fn split(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut start = None;
+    let mut quoted = false;
+    let mut pattern = false;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if c.is_whitespace() && !quoted && !pattern {
+            if let Some(start) = start.take() {
+                spans.push(start..at);
+            }
+        } else {
+            let first = *start.get_or_insert(at);
+            let body = text[first..at].trim_start_matches('-');
+            if c == '/' && body == "re:" {
+                pattern = true;
+            } else if c == '/' && pattern && before != '\\' {
+                pattern = false;
+            } else if c == '"' && !pattern {
+                quoted = !quoted;
+            }
+        }
+        before = c;
+    }
+    if let Some(start) = start {
+        spans.push(start..text.len());
+    }
+    spans
+}
+
+fn unquote(text: &str) -> String {
+    text.replace('"', "")
+}
+
+/// Splits a value at commas outside quotes.
+fn values(text: &str) -> Vec<String> {
+    let mut list = vec![String::new()];
+    let mut quoted = false;
+    for c in text.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => list.push(String::new()),
+            c => list.last_mut().expect("the list starts with one entry").push(c),
+        }
+    }
+    list.retain(|value| !value.is_empty());
+    list
+}
+
+fn read_word(word: &str, rows: &Rows, mode: Mode) -> Result<Read> {
+    if let Some((name, value)) = word.split_once(':') {
+        return read_named(name, value, rows, mode);
+    }
+    if let Some(at) = word.find(['<', '>', '=']) {
+        return read_compared(&word[..at], &word[at..]);
+    }
+    if let Some(test) = bare(word) {
+        return Ok(Read::Test(test));
+    }
+    if word.contains(',') {
+        return Ok(Read::Unknown(format!(
+            "no filter word `{word}` (a comma means OR inside a value: cat:law,math; between words use |)"
+        )));
+    }
+    let beginnings: Vec<&str> = WORDS
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| name.starts_with(word))
+        .collect();
+    match beginnings[..] {
+        [] => Ok(Read::Unknown(format!("no filter word `{word}`"))),
+        [only] => Ok(bare(only).map_or(Read::Pending, Read::Test)),
+        _ => Ok(Read::Pending),
+    }
+}
+
+/// The words that need no value.
+fn bare(word: &str) -> Option<Test> {
+    Some(match word {
+        "wrong" => Test::Wrong,
+        "ok" => Test::Ok,
+        "invalid" => Test::Invalid,
+        "loop" => Test::Mark(Mark::Loop),
+        "cut" => Test::Mark(Mark::Cut),
+        "multi" => Test::Mark(Mark::Multi),
+        "word" => Test::Mark(Mark::Word),
+        "unoffered" => Test::Mark(Mark::Unoffered),
+        "same-wrong" => Test::SameWrong,
+        "split" => Test::Split,
+        "marked" => Test::Marked,
+        _ => return None,
+    })
+}
+
+fn read_named(name: &str, value: &str, rows: &Rows, mode: Mode) -> Result<Read> {
+    let known: Vec<&str> = WORDS
+        .iter()
+        .filter_map(|(word, _)| word.strip_suffix(':'))
+        .chain(["chars", "agree"])
+        .collect();
+    let name = match known.iter().find(|word| **word == name) {
+        Some(exact) => *exact,
+        None => match known
+            .iter()
+            .filter(|word| !name.is_empty() && word.starts_with(name))
+            .collect::<Vec<_>>()[..]
+        {
+            [] => return Ok(Read::Unknown(format!("no filter word `{name}:`"))),
+            [only] => only,
+            _ => return Ok(Read::Pending),
+        },
+    };
+    let list = values(value);
+    if list.is_empty() {
+        return Ok(Read::Pending);
+    }
+    let column =
+        |column: Column| -> Result<Read> { Ok(Read::Test(Test::Column(column, names(column, &list, rows, mode)?))) };
+    Ok(match name {
+        "cat" => column(Column::Category)?,
+        "sub" => column(Column::Subject)?,
+        "exam" => column(Column::Exam)?,
+        "flag" => column(Column::Flag)?,
+        "finish" => column(Column::Finish)?,
+        "pick" => column(Column::Pick)?,
+        "key" => column(Column::Key)?,
+        "why" => Read::Test(Test::Why(causes(&list)?)),
+        "at" => Read::Test(Test::Number(Numeric::Attempt, ranges(name, &list)?)),
+        "seed" => Read::Test(Test::Number(Numeric::Seed, ranges(name, &list)?)),
+        "q" => read_ids(&list)?,
+        "text" => Read::Test(Test::Text(Field::Completion, literals(&list)?)),
+        "prompt" => Read::Test(Test::Text(Field::Prompt, literals(&list)?)),
+        "question" => Read::Test(Test::Text(Field::Question, literals(&list)?)),
+        "re" => read_regex(value)?,
+        "chars" => Read::Test(Test::Number(Numeric::Chars, ranges(name, &list)?)),
+        "agree" => match ranges(name, &list)?[..] {
+            [(low, high)] => Read::Test(Test::Agree(low, high)),
+            _ => bail!("agree: takes one number or range, as agree:5 or agree:1-2"),
+        },
+        other => Read::Unknown(format!("no filter word `{other}:`")),
+    })
+}
+
+fn read_compared(name: &str, rest: &str) -> Result<Read> {
+    let number = rest.trim_start_matches(['<', '>', '=']);
+    let sign = &rest[..rest.len() - number.len()];
+    if !["chars", "agree"].contains(&name) {
+        return Ok(Read::Unknown(format!(
+            "no filter word `{name}{sign}` (chars and agree can be compared so)"
+        )));
+    }
+    if number.is_empty() {
+        return Ok(Read::Pending);
+    }
+    let number: i64 = number
+        .replace(['_', ','], "")
+        .parse()
+        .map_err(|_| anyhow!("`{name}{rest}`: `{number}` is no whole number"))?;
+    let (low, high) = match sign {
+        ">" => (number.saturating_add(1), i64::MAX),
+        ">=" => (number, i64::MAX),
+        "<" => (i64::MIN, number.saturating_sub(1)),
+        "<=" => (i64::MIN, number),
+        "=" => (number, number),
+        _ => bail!("`{name}{rest}`: use one of > >= < <= ="),
+    };
+    Ok(Read::Test(match name {
+        "chars" => Test::Number(Numeric::Chars, vec![(low, high)]),
+        _ => Test::Agree(low, high),
+    }))
+}
+
+/// Prefixes; a value that is a whole name of the column stands for that name alone.
+fn names(column: Column, list: &[String], rows: &Rows, mode: Mode) -> Result<Vec<(String, bool)>> {
+    let known: Vec<String> = column.known(rows);
+    list.iter()
+        .map(|value| {
+            let value = value.to_lowercase();
+            let whole = known.iter().any(|name| name.to_lowercase() == value);
+            let fits = |name: &String| {
+                if column.is_letter() {
+                    whole
+                } else {
+                    name.to_lowercase().starts_with(&value)
+                }
+            };
+            let named = matches!(
+                column,
+                Column::Category | Column::Subject | Column::Exam | Column::Finish
+            );
+            if mode == Mode::Strict && named && !known.is_empty() && !known.iter().any(fits) {
+                bail!(
+                    "no {} begins with `{value}`; known: {}",
+                    column.noun(),
+                    known.join(", ")
+                );
+            }
+            Ok((value, whole || column.is_letter()))
+        })
+        .collect()
+}
+
+fn causes(list: &[String]) -> Result<Vec<Cause>> {
+    let mut causes = Vec::new();
+    for value in list {
+        let fitting: Vec<Cause> = match Cause::ALL.iter().find(|cause| cause.name() == value) {
+            Some(exact) => vec![*exact],
+            None => Cause::ALL
+                .iter()
+                .copied()
+                .filter(|cause| cause.name().starts_with(value.as_str()))
+                .collect(),
+        };
+        if fitting.is_empty() {
+            let known: Vec<&str> = Cause::ALL.iter().map(|cause| cause.name()).collect();
+            bail!("no cause begins with `{value}`; known: {}", known.join(" "));
+        }
+        causes.extend(fitting);
+    }
+    Ok(causes)
+}
+
+fn ranges(name: &str, list: &[String]) -> Result<Vec<(i64, i64)>> {
+    list.iter()
+        .map(|value| {
+            let number = |text: &str| -> Result<i64> {
+                text.parse()
+                    .map_err(|_| anyhow!("`{name}:{value}`: `{text}` is no whole number (a range is written 3-7)"))
+            };
+            match value.get(1..).and_then(|rest| rest.find('-')).map(|at| at + 1) {
+                Some(at) => Ok((number(&value[..at])?, number(&value[at + 1..])?)),
+                None => number(value).map(|number| (number, number)),
+            }
+        })
+        .collect()
+}
+
+fn read_ids(list: &[String]) -> Result<Read> {
+    if !list.iter().any(|value| value.starts_with('@')) {
+        return Ok(Read::Test(Test::Number(Numeric::Question, ranges("q", list)?)));
+    }
+    let mut ids = std::collections::HashSet::new();
+    for value in list {
+        let Some(file) = value.strip_prefix('@') else {
+            let ranges = ranges("q", std::slice::from_ref(value))?;
+            ids.extend(
+                ranges
+                    .into_iter()
+                    .flat_map(|(low, high)| low..=high.min(low.saturating_add(1_000_000))),
+            );
+            continue;
+        };
+        if file.is_empty() {
+            return Ok(Read::Pending);
+        }
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("q:@{file}: cannot read the file of question ids"))?;
+        for (at, line) in text.lines().enumerate() {
+            for item in line.split([',', ' ', '\t']).filter(|item| !item.is_empty()) {
+                ids.insert(
+                    item.parse()
+                        .map_err(|_| anyhow!("q:@{file}: line {}: `{item}` is no question id", at + 1))?,
+                );
+            }
+        }
+    }
+    Ok(Read::Test(Test::Ids(ids)))
+}
+
+fn read_regex(value: &str) -> Result<Read> {
+    let pattern = value
+        .strip_prefix('/')
+        .map_or(value, |rest| rest.strip_suffix('/').unwrap_or(rest));
+    if pattern.is_empty() {
+        return Ok(Read::Pending);
+    }
+    // A capital after a backslash is a class (\S, \W), not a typed letter.
+    let mut escaped = false;
+    let has_capital = pattern.chars().any(|c| {
+        let counts = c.is_uppercase() && !escaped;
+        escaped = c == '\\' && !escaped;
+        counts
+    });
+    let regex = RegexBuilder::new(pattern)
+        .case_insensitive(!has_capital)
+        .multi_line(true)
+        .build()
+        .with_context(|| format!("re:/{pattern}/ is no regex"))?;
+    Ok(Read::Test(Test::Text(Field::Completion, vec![regex])))
+}
+
+fn literals(list: &[String]) -> Result<Vec<Regex>> {
+    list.iter().map(|value| literal(value)).collect()
+}
+
+fn literal(text: &str) -> Result<Regex> {
+    let has_capital = text.chars().any(char::is_uppercase);
+    RegexBuilder::new(&regex::escape(text))
+        .case_insensitive(!has_capital)
+        .build()
+        .with_context(|| format!("`{text}` is too long to be looked for"))
+}
+
+impl Column {
+    pub(super) fn known(self, rows: &Rows) -> Vec<String> {
+        let names = match self {
+            Column::Category => &rows.category,
+            Column::Subject => &rows.subject,
+            Column::Exam => &rows.benchmark,
+            Column::Pick => &rows.pick,
+            Column::Key => &rows.answer,
+            Column::Flag => {
+                let mut flags: Vec<String> = rows
+                    .flags
+                    .list()
+                    .iter()
+                    .flat_map(|list| list.split(','))
+                    .filter(|flag| !flag.is_empty())
+                    .map(str::to_owned)
+                    .collect();
+                flags.sort();
+                flags.dedup();
+                return flags;
+            }
+            Column::Finish => return ["eos", "stop", "length", "error"].map(str::to_owned).to_vec(),
+        };
+        names.list().iter().map(ToString::to_string).collect()
+    }
+
+    fn is_letter(self) -> bool {
+        matches!(self, Column::Pick | Column::Key | Column::Flag)
+    }
+
+    fn noun(self) -> &'static str {
+        match self {
+            Column::Category => "category",
+            Column::Subject => "subject",
+            Column::Exam => "exam",
+            Column::Pick => "pick",
+            Column::Key => "gold letter",
+            Column::Flag => "flag",
+            Column::Finish => "finish",
+        }
+    }
+}

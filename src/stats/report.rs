@@ -1,0 +1,302 @@
+//! The figures of traces as `stats --json` and `run --json` print them. Fractions lie in 0-1; unknown is null.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::{
+    Group, Key, Letters, Questions, SeedTally, Slice, Tally, VoteCounts, accuracy_with_random_fill, always, by_seed,
+    constant_pick, group_questions, harness_stderr, letters, macro_mean, overall, seed_spread,
+};
+use crate::trace::Trace;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    pub runs: Vec<RunReport>,
+}
+
+/// One benchmark of one trace.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    pub benchmark: Option<String>,
+    pub model: String,
+    pub path: Option<String>,
+    pub n: usize,
+    pub questions: usize,
+    pub correct: usize,
+    pub accuracy: Option<f64>,
+    pub invalid: usize,
+    /// The harness's: pooled over subjects, null where one has a single row.
+    pub stderr: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
+    pub ci_kind: Option<super::IntervalKind>,
+    #[serde(serialize_with = "as_map")]
+    pub categories: Vec<(String, GroupReport)>,
+    #[serde(serialize_with = "as_map")]
+    pub subjects: Vec<(String, GroupReport)>,
+    #[serde(serialize_with = "as_map")]
+    pub seeds: Vec<(String, SeedReport)>,
+    pub seed_mean: Option<f64>,
+    pub seed_std: Option<f64>,
+    /// Share of questions whose majority is right; null with one attempt each.
+    pub majority: Option<f64>,
+    /// Share of questions with at least one right attempt; null with one attempt each.
+    pub any: Option<f64>,
+    /// Mean over categories, each weighing the same.
+    pub macro_accuracy: Option<f64>,
+    pub accuracy_of_valid: Option<f64>,
+    /// Expected, if invalid rows were given a random option; no draw is made.
+    pub accuracy_with_random_fill: Option<f64>,
+    #[serde(serialize_with = "as_letters")]
+    pub letters: Letters,
+    /// The rule whose picks are counted; null: as stored.
+    pub rule: Option<String>,
+    pub warnings: Vec<String>,
+    pub timing: Timing,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct GroupReport {
+    pub n: usize,
+    pub correct: usize,
+    pub accuracy: Option<f64>,
+    pub invalid: usize,
+    pub ci95: Option<[f64; 2]>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct SeedReport {
+    pub n: usize,
+    pub correct: usize,
+    pub accuracy: Option<f64>,
+    pub invalid: usize,
+}
+
+/// What a run took; from the manifest's `timing`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Timing {
+    pub load_cpu_s: Option<f64>,
+    pub model_cpu_s: Option<f64>,
+    pub wall_s: Option<f64>,
+    pub tokens_in: Option<u64>,
+    pub tokens_out: Option<u64>,
+    pub threads: Option<u64>,
+}
+
+/// The figures of a trace, or of some of its rows: an entry for each benchmark that is in.
+pub fn report(trace: &Trace, picked: Option<&[u32]>) -> Vec<RunReport> {
+    let slice = Slice {
+        rows: &trace.rows,
+        picked,
+    };
+    let names = &trace.rows.benchmark;
+    let mut parts: Vec<Vec<u32>> = vec![Vec::new(); names.list().len()];
+    for row in slice.iter() {
+        parts[names.code(row) as usize].push(row as u32);
+    }
+    let parts: Vec<Vec<u32>> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    match parts.len() {
+        0 | 1 => vec![run_report(trace, slice)],
+        _ => parts
+            .iter()
+            .map(|part| run_report(trace, Slice::of(&trace.rows, part)))
+            .collect(),
+    }
+}
+
+fn run_report(trace: &Trace, slice: Slice) -> RunReport {
+    let rows = &trace.rows;
+    let questions = Questions::of(slice);
+    let all = overall(slice);
+    let votes = VoteCounts::of(rows, &questions);
+    let vote_share = |count: usize| (votes.attempts > 1).then(|| count as f64 / votes.questions as f64);
+    let seeds = by_seed(slice);
+    let (seed_mean, seed_std) = seed_spread(&seeds);
+    let categories = group_questions(rows, &questions, Key::Category);
+    let first = slice.iter().next();
+    RunReport {
+        benchmark: first
+            .map(|row| rows.benchmark.get(row).to_owned())
+            .filter(|name| !name.is_empty()),
+        model: model_name(trace),
+        path: trace.path.as_ref().map(|path| path.display().to_string()),
+        n: all.tally.n,
+        questions: questions.len(),
+        correct: all.tally.correct,
+        accuracy: all.tally.accuracy(),
+        invalid: all.tally.invalid,
+        stderr: harness_stderr(slice),
+        ci95: limits(&all),
+        ci_kind: all.interval.map(|interval| interval.kind),
+        macro_accuracy: macro_mean(categories.iter().map(|group| &group.tally)),
+        categories: group_reports(categories),
+        subjects: group_reports(group_questions(rows, &questions, Key::Subject)),
+        seeds: seeds.iter().map(seed_report).collect(),
+        seed_mean,
+        seed_std,
+        majority: vote_share(votes.majority),
+        any: vote_share(votes.any),
+        accuracy_of_valid: all.tally.accuracy_of_valid(),
+        accuracy_with_random_fill: accuracy_with_random_fill(slice),
+        letters: letters(slice),
+        rule: trace.rule.clone(),
+        warnings: warnings(slice),
+        timing: timing(trace),
+    }
+}
+
+/// The manifest's `model` (a name, or an object with `id` or `name`), else the trace's name.
+fn model_name(trace: &Trace) -> String {
+    let manifest = trace.manifest.as_ref();
+    if let Some(name) = manifest.and_then(|manifest| manifest.pointer("/settings/model/name")?.as_str()) {
+        return name.to_owned();
+    }
+    let model = manifest.map(|manifest| &manifest["model"]);
+    let named = model.and_then(|model| model.as_str().or(model["id"].as_str()).or(model["name"].as_str()));
+    named.unwrap_or(&trace.name).to_owned()
+}
+
+fn timing(trace: &Trace) -> Timing {
+    let timing = trace.manifest.as_ref().and_then(|manifest| manifest.get("timing"));
+    timing
+        .and_then(|timing| Timing::deserialize(timing).ok())
+        .unwrap_or_default()
+}
+
+fn warnings(slice: Slice) -> Vec<String> {
+    let constant = constant_pick(slice).map(|pick| {
+        let score = super::percent(always(slice, pick));
+        format!("every pick is {pick}: {score}% is what always-{pick} scores here")
+    });
+    constant.into_iter().collect()
+}
+
+fn limits(group: &Group) -> Option<[f64; 2]> {
+    group.interval.map(|interval| [interval.low, interval.high])
+}
+
+/// Sorted by name.
+fn group_reports(groups: Vec<Group>) -> Vec<(String, GroupReport)> {
+    let mut reports: Vec<(String, GroupReport)> = groups
+        .into_iter()
+        .map(|group| {
+            let ci95 = limits(&group);
+            let Tally { n, correct, invalid } = group.tally;
+            (
+                group.name,
+                GroupReport {
+                    n,
+                    correct,
+                    accuracy: group.tally.accuracy(),
+                    invalid,
+                    ci95,
+                },
+            )
+        })
+        .collect();
+    reports.sort_by(|a, b| a.0.cmp(&b.0));
+    reports
+}
+
+fn seed_report(seed: &SeedTally) -> (String, SeedReport) {
+    let Tally { n, correct, invalid } = seed.tally;
+    (
+        seed.seed.to_string(),
+        SeedReport {
+            n,
+            correct,
+            accuracy: seed.tally.accuracy(),
+            invalid,
+        },
+    )
+}
+
+fn as_map<S: Serializer, T: Serialize>(pairs: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(pairs.iter().map(|(name, value)| (name, value)))
+}
+
+/// `{"picks":{"A":1},"gold":{"B":2}}`: letters that occur.
+fn as_letters<S: Serializer>(letters: &Letters, serializer: S) -> Result<S::Ok, S::Error> {
+    let counts = |counts: &[usize; 26]| {
+        let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        used.filter_map(|(index, count)| Some((crate::record::letter(index)?.to_string(), serde_json::json!(count))))
+            .collect::<serde_json::Map<_, _>>()
+    };
+    serde_json::json!({ "picks": counts(&letters.picks), "gold": counts(&letters.gold) }).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{INVALID, Record};
+
+    fn record(id: i64, attempt: i64, benchmark: &str, pick: &str) -> Record {
+        Record {
+            question_id: id,
+            attempt,
+            seed: Some(42 + attempt),
+            benchmark: benchmark.to_owned(),
+            category: "law".to_owned(),
+            pick: pick.to_owned(),
+            answer: "B".to_owned(),
+            correct: pick == "B",
+            ..Record::default()
+        }
+    }
+
+    #[test]
+    fn a_report_has_the_documented_shape() {
+        let picks = [("B", "B"), ("A", "B"), (INVALID, "C")];
+        let records = picks.iter().enumerate().flat_map(|(id, (one, two))| {
+            [
+                record(id as i64, 0, "mmlu_pro", one),
+                record(id as i64, 1, "mmlu_pro", two),
+            ]
+        });
+        let mut trace = Trace::from_records("tiny", "test", records.collect());
+        trace.manifest = Some(serde_json::json!({"model": {"id": "a/b"}, "timing": {"wall_s": 2.5, "tokens_out": 7}}));
+        let json = serde_json::to_value(Report {
+            runs: report(&trace, None),
+        })
+        .unwrap();
+        let run = &json["runs"][0];
+        assert_eq!((&run["benchmark"], &run["model"]), (&"mmlu_pro".into(), &"a/b".into()));
+        assert_eq!(
+            (run["n"].as_u64(), run["questions"].as_u64(), run["invalid"].as_u64()),
+            (Some(6), Some(3), Some(1))
+        );
+        assert_eq!(
+            (run["accuracy"].as_f64(), run["ci_kind"].as_str()),
+            (Some(0.5), Some("clustered"))
+        );
+        assert_eq!(run["seeds"]["43"]["correct"], 2);
+        assert_eq!(run["categories"]["law"]["n"], 6);
+        assert_eq!(
+            (run["majority"].as_f64(), run["any"].as_f64()),
+            (Some(1.0 / 3.0), Some(2.0 / 3.0))
+        );
+        assert_eq!(
+            (run["timing"]["wall_s"].as_f64(), &run["timing"]["threads"]),
+            (Some(2.5), &serde_json::Value::Null)
+        );
+        assert_eq!(run["letters"]["picks"]["B"], 3);
+    }
+
+    #[test]
+    fn two_benchmarks_in_a_trace_are_two_entries_and_no_rows_are_one_with_nulls() {
+        let trace = Trace::from_records(
+            "both",
+            "test",
+            vec![record(1, 0, "mmlu", "A"), record(1, 0, "mmlu_pro", "B")],
+        );
+        let runs = report(&trace, None);
+        assert_eq!(
+            runs.iter().map(|run| run.benchmark.as_deref()).collect::<Vec<_>>(),
+            [Some("mmlu"), Some("mmlu_pro")]
+        );
+        let none = serde_json::to_value(report(&trace, Some(&[]))).unwrap();
+        assert_eq!(
+            (&none[0]["accuracy"], &none[0]["ci95"]),
+            (&serde_json::Value::Null, &serde_json::Value::Null)
+        );
+    }
+}
