@@ -1,0 +1,232 @@
+//! GGUF files: the header, read by candle, and the decoder's shape in their metadata.
+
+use std::io::Cursor;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+use candle_core::quantized::gguf_file::{Content, Value};
+
+use super::config::{Activation, Config, LayerConfig, NormPlaces, QkNorm};
+use super::rope::Rope;
+use super::weights::{Weights, map_file};
+
+/// Architectures whose GGUF layout is known.
+const ARCHITECTURES: [&str; 3] = ["llama", "qwen2", "qwen3"];
+
+/// A GGUF file's metadata, with errors that name the file and the architecture.
+#[derive(Debug)]
+pub struct Metadata {
+    pub path: String,
+    pub architecture: String,
+    content: Content,
+}
+
+/// Opens a GGUF file: its metadata and its tensors.
+pub fn open(path: &Path) -> Result<(Metadata, Weights)> {
+    let map = map_file(path)?;
+    refuse_zero_alignment(&map, path)?;
+    let content = Content::read(&mut Cursor::new(&map[..])).with_context(|| {
+        format!(
+            "{} is not a readable GGUF file (its header is broken, or the file is cut short)",
+            path.display()
+        )
+    })?;
+    let weights = Weights::open_gguf(path, map, &content)?;
+    let path = path.display().to_string();
+    let architecture = match content.metadata.get("general.architecture") {
+        Some(Value::String(name)) => name.clone(),
+        _ => bail!("{path} lacks the metadata key general.architecture"),
+    };
+    Ok((
+        Metadata {
+            path,
+            architecture,
+            content,
+        },
+        weights,
+    ))
+}
+
+/// candle divides by the alignment that the header names.
+fn refuse_zero_alignment(map: &[u8], path: &Path) -> Result<()> {
+    let header = &map[..map.len().min(64 << 20)];
+    let key = b"general.alignment";
+    if let Some(at) = memchr::memmem::find(header, key) {
+        let value = header.get(at + key.len() + 4..at + key.len() + 8);
+        ensure!(
+            value.is_none_or(|value| value != [0; 4]),
+            "{}: general.alignment is 0",
+            path.display()
+        );
+    }
+    Ok(())
+}
+
+impl Metadata {
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.content.metadata.get(key)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.get(key) {
+            Some(Value::String(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn flag(&self, key: &str) -> Option<bool> {
+        match self.get(key) {
+            Some(Value::Bool(flag)) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// A whole number that is not negative.
+    pub fn count_of(&self, key: &str) -> Option<usize> {
+        let value = match self.get(key)? {
+            Value::U8(n) => i128::from(*n),
+            Value::I8(n) => i128::from(*n),
+            Value::U16(n) => i128::from(*n),
+            Value::I16(n) => i128::from(*n),
+            Value::U32(n) => i128::from(*n),
+            Value::I32(n) => i128::from(*n),
+            Value::U64(n) => i128::from(*n),
+            Value::I64(n) => i128::from(*n),
+            _ => return None,
+        };
+        usize::try_from(value).ok()
+    }
+
+    fn own(&self, key: &str) -> String {
+        format!("{}.{key}", self.architecture)
+    }
+
+    fn missing(&self, key: &str) -> String {
+        format!(
+            "{} (architecture {}) lacks the metadata key {key}",
+            self.path, self.architecture
+        )
+    }
+
+    fn count(&self, key: &str) -> Result<usize> {
+        let key = self.own(key);
+        self.count_of(&key).with_context(|| self.missing(&key))
+    }
+
+    fn number_opt(&self, key: &str) -> Option<f64> {
+        match self.get(&self.own(key))? {
+            Value::F32(number) => Some(f64::from(*number)),
+            Value::F64(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The decoder's shape.
+    pub fn config(&self, weights: &Weights) -> Result<Config> {
+        let family = ARCHITECTURES
+            .into_iter()
+            .find(|name| *name == self.architecture)
+            .with_context(|| {
+                let (path, name, known) = (&self.path, &self.architecture, ARCHITECTURES.join(", "));
+                format!("{path}: unknown GGUF architecture {name:?}; known: {known}")
+            })?;
+        if self.count_of(&self.own("expert_count")).unwrap_or(0) > 0 {
+            bail!(
+                "{}: mixtures of experts are not supported (architecture {family})",
+                self.path
+            );
+        }
+        let (hidden, heads) = (self.count("embedding_length")?, self.count("attention.head_count")?);
+        ensure!(heads > 0, "{}: {} is 0", self.path, self.own("attention.head_count"));
+        let kv_heads = self.count_of(&self.own("attention.head_count_kv")).unwrap_or(heads);
+        let head_dim = self
+            .count_of(&self.own("attention.key_length"))
+            .unwrap_or(hidden / heads);
+        let layers = self.count("block_count")?;
+        ensure!(layers > 0 && layers < 4096, "{}: {layers} layers", self.path);
+        let eps = self.number_opt("attention.layer_norm_rms_epsilon");
+        let eps = eps.with_context(|| self.missing(&self.own("attention.layer_norm_rms_epsilon")))?;
+        let mlp = self.count("feed_forward_length")?;
+        let layer = LayerConfig {
+            kv_heads,
+            head_dim,
+            window: None,
+            rope: Some(0),
+            mlp,
+            shares_kv_of: None,
+            values_are_keys: false,
+        };
+        let mut config = Config {
+            family,
+            vocab: self.vocab()?,
+            hidden,
+            heads,
+            layers: vec![layer; layers],
+            ropes: vec![self.rope(head_dim, weights)?],
+            context: self.count("context_length")?,
+            norm_eps: eps as f32,
+            norm_places: NormPlaces::Before,
+            norm_weight_plus_one: false,
+            qk_norm: if family == "qwen3" {
+                QkNorm::PerHead
+            } else {
+                QkNorm::None
+            },
+            value_norm: false,
+            qkv_bias: weights.has("blk.0.attn_q.bias"),
+            output_bias: weights.has("blk.0.attn_output.bias"),
+            mlp_bias: weights.has("blk.0.ffn_gate.bias"),
+            fused_projections: false,
+            activation: Activation::Silu,
+            score_scale: (head_dim as f32).powf(-0.5),
+            score_cap: None,
+            logit_cap: None,
+            embedding_scale: 1.0,
+            residual_scale: 1.0,
+            logit_divisor: 1.0,
+            tied: !weights.has("output.weight"),
+            layer_scalar: false,
+            per_layer_input: None,
+            eos: Vec::new(),
+            bos: None,
+        };
+        config
+            .check()
+            .with_context(|| format!("{} (architecture {family})", self.path))?;
+        Ok(config)
+    }
+
+    fn vocab(&self) -> Result<usize> {
+        match self.get("tokenizer.ggml.tokens") {
+            Some(Value::Array(tokens)) => Ok(tokens.len()),
+            _ => self.count("vocab_size"),
+        }
+    }
+
+    fn rope(&self, head_dim: usize, weights: &Weights) -> Result<Rope> {
+        let dims = self.count_of(&self.own("rope.dimension_count")).unwrap_or(head_dim);
+        ensure!(
+            dims >= 2 && dims <= head_dim && dims.is_multiple_of(2),
+            "{}: rope over {dims} dimensions",
+            self.path
+        );
+        let mut rope = Rope::plain(self.number_opt("rope.freq_base").unwrap_or(10_000.0), dims);
+        match self.text(&self.own("rope.scaling.type")) {
+            None | Some("none") => {}
+            Some("linear") => {
+                let key = "rope.scaling.factor";
+                let factor = self.number_opt(key).with_context(|| self.missing(&self.own(key)))?;
+                rope.frequencies
+                    .iter_mut()
+                    .for_each(|frequency| *frequency /= factor as f32);
+            }
+            Some(other) => bail!("{}: unsupported rope scaling {other:?}; known: none, linear", self.path),
+        }
+        // Llama 3's scaling comes as one factor a frequency.
+        if weights.has("rope_freqs.weight") {
+            rope.divide(&weights.whole_vector("rope_freqs.weight")?)
+                .with_context(|| self.path.clone())?;
+        }
+        Ok(rope)
+    }
+}

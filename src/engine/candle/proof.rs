@@ -1,0 +1,401 @@
+//! Proof that a decoder computes what the reference implementation computes: a tiny model's logits and greedy tokens
+//! against a file of expected ones, along every way the engine walks (whole, step by step, in chunks, packed, forked).
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::cache::{KvStore, NodeId};
+use super::forward::{Part, Scratch};
+use super::kernel::{Precision, Threads, argmax};
+use super::model::Model;
+use super::open::open_decoder;
+
+/// Expected values of one token sequence.
+#[derive(Debug, Clone, Deserialize)]
+pub struct ExpectedSequence {
+    pub ids: Vec<u32>,
+    /// All logits at the last position.
+    pub last_logits: Vec<f32>,
+    /// The likeliest token at every position.
+    pub argmax: Vec<u32>,
+    /// The five largest logits at every position.
+    pub top5: Vec<Vec<f32>>,
+    /// The greedy tokens that follow.
+    pub greedy: Vec<u32>,
+}
+
+/// Expected values of one model.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Expected {
+    pub sequences: Vec<ExpectedSequence>,
+}
+
+impl Expected {
+    pub fn read(path: &Path) -> Result<Expected> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_str(&text).with_context(|| format!("{} is not a file of expected logits", path.display()))
+    }
+}
+
+/// A decoder at work on single sequences.
+struct Walk<'a> {
+    model: &'a Model,
+    store: KvStore,
+    scratch: Scratch,
+    threads: Threads,
+    /// Largest difference of a logit so far.
+    worst: f32,
+    /// Positions where another token was likeliest.
+    other_picks: usize,
+    failure: Option<anyhow::Error>,
+}
+
+/// Where a proof ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proof {
+    /// Largest absolute difference of a logit.
+    pub difference: f32,
+    /// Positions at which another token was likeliest.
+    pub other_picks: usize,
+    /// Sequences whose greedy tokens differ.
+    pub other_greedy: usize,
+}
+
+/// Runs a decoder over the expected sequences along every way the engine walks.
+pub fn prove(model: &Model, expected: &Expected, threads: usize) -> Result<Proof> {
+    let store = KvStore::new(model.config());
+    let (scratch, threads) = (Scratch::default(), Threads::new(threads));
+    let mut walk = Walk {
+        model,
+        store,
+        scratch,
+        threads,
+        worst: 0.0,
+        other_picks: 0,
+        failure: None,
+    };
+    let vocab = model.config().vocab;
+    for sequence in &expected.sequences {
+        ensure!(
+            sequence.last_logits.len() == vocab,
+            "expected logits are of another vocabulary"
+        );
+        walk.whole(sequence);
+        for first in [1, sequence.ids.len() / 2] {
+            walk.step_by_step(sequence, first);
+        }
+        for first in [5, 15, 16, 17, 33] {
+            walk.two_chunks(sequence, first);
+        }
+    }
+    walk.packed(&expected.sequences);
+    walk.forked(&expected.sequences);
+    let other_greedy = expected
+        .sequences
+        .iter()
+        .filter(|sequence| walk.greedy(sequence) != sequence.greedy)
+        .count();
+    if let Some(error) = walk.failure {
+        return Err(error);
+    }
+    ensure!(walk.store.tokens() == 0, "sequences were left in memory");
+    Ok(Proof {
+        difference: walk.worst,
+        other_picks: walk.other_picks,
+        other_greedy,
+    })
+}
+
+/// Proves a folder of the decoder's family against the expected logits beside it (`expected.json`; for a quantized GGUF
+/// file `expected-q8_0.json`), from each of its configuration files and GGUF files; names what was proved.
+pub fn prove_folder(folder: &Path, threads: usize) -> Result<Vec<(String, Proof)>> {
+    let sources = [
+        ("config.json", "expected.json"),
+        ("config-v5.json", "expected.json"),
+        ("model-f32.gguf", "expected.json"),
+        ("model-q8_0.gguf", "expected-q8_0.json"),
+    ];
+    let mut proofs = Vec::new();
+    for (source, expected) in sources {
+        if !folder.join(source).is_file() {
+            continue;
+        }
+        let is_gguf = Path::new(source)
+            .extension()
+            .is_some_and(|extension| extension == "gguf");
+        let path = if is_gguf {
+            folder.join(source)
+        } else {
+            folder.to_path_buf()
+        };
+        let model = Model::Packed(Box::new(open_decoder(&path, source, Precision::F32)?));
+        let proof = prove(&model, &Expected::read(&folder.join(expected))?, threads);
+        proofs.push((source.to_string(), proof.with_context(|| path.display().to_string())?));
+    }
+    ensure!(!proofs.is_empty(), "{} holds no model to prove", folder.display());
+    Ok(proofs)
+}
+
+impl Walk<'_> {
+    fn pass(&mut self, parts: &[Part]) -> Vec<f32> {
+        let mut go_on = || ControlFlow::Continue(());
+        let pass = self
+            .model
+            .forward(&mut self.store, parts, &mut self.scratch, &self.threads, &mut go_on);
+        let mut logits = Vec::new();
+        let done = pass.and_then(|pass| match pass {
+            ControlFlow::Continue(hidden) => self.model.logits(&hidden, &self.threads, &mut logits),
+            ControlFlow::Break(()) => Ok(()),
+        });
+        if let Err(error) = done {
+            self.failure.get_or_insert(error);
+        }
+        logits
+    }
+
+    /// Compares the logits of positions `first..` with what is expected there.
+    fn compare(&mut self, sequence: &ExpectedSequence, first: usize, logits: &[f32]) {
+        for (offset, row) in logits.chunks_exact(self.model.config().vocab).enumerate() {
+            let position = first + offset;
+            if argmax(row) as u32 != sequence.argmax[position] {
+                self.other_picks += 1;
+            }
+            let mut sorted = row.to_vec();
+            sorted.sort_unstable_by(|a, b| b.total_cmp(a));
+            let is_last = position + 1 == sequence.ids.len();
+            let pairs = sorted.iter().zip(&sequence.top5[position]);
+            let whole = row.iter().zip(&sequence.last_logits).filter(|_| is_last);
+            for (ours, theirs) in pairs.chain(whole) {
+                let difference = (ours - theirs).abs();
+                // A NaN is as wrong as can be.
+                self.worst = if difference.is_nan() {
+                    f32::INFINITY
+                } else {
+                    self.worst.max(difference)
+                };
+            }
+        }
+    }
+
+    fn whole(&mut self, sequence: &ExpectedSequence) {
+        let node = self.store.branch(None);
+        let logits = self.pass(&[Part {
+            node,
+            tokens: &sequence.ids,
+            wanted: 0..sequence.ids.len(),
+        }]);
+        self.compare(sequence, 0, &logits);
+        self.store.release(node);
+    }
+
+    fn step_by_step(&mut self, sequence: &ExpectedSequence, first: usize) {
+        let first = first.clamp(1, sequence.ids.len());
+        let node = self.store.branch(None);
+        let logits = self.pass(&[Part {
+            node,
+            tokens: &sequence.ids[..first],
+            wanted: first - 1..first,
+        }]);
+        self.compare(sequence, first - 1, &logits);
+        for at in first..sequence.ids.len() {
+            let logits = self.pass(&[Part {
+                node,
+                tokens: &sequence.ids[at..=at],
+                wanted: 0..1,
+            }]);
+            self.compare(sequence, at, &logits);
+        }
+        self.store.release(node);
+    }
+
+    fn two_chunks(&mut self, sequence: &ExpectedSequence, first: usize) {
+        if first >= sequence.ids.len() {
+            return;
+        }
+        let (head, tail) = sequence.ids.split_at(first);
+        let node = self.store.branch(None);
+        self.pass(&[Part {
+            node,
+            tokens: head,
+            wanted: 0..0,
+        }]);
+        let logits = self.pass(&[Part {
+            node,
+            tokens: tail,
+            wanted: 0..tail.len(),
+        }]);
+        self.compare(sequence, first, &logits);
+        self.store.release(node);
+    }
+
+    fn packed(&mut self, sequences: &[ExpectedSequence]) {
+        let nodes: Vec<NodeId> = sequences.iter().map(|_| self.store.branch(None)).collect();
+        let parts: Vec<Part> = nodes
+            .iter()
+            .zip(sequences)
+            .map(|(node, sequence)| Part {
+                node: *node,
+                tokens: &sequence.ids,
+                wanted: 0..sequence.ids.len(),
+            })
+            .collect();
+        let logits = self.pass(&parts);
+        let mut from = 0;
+        for sequence in sequences {
+            let length = sequence.ids.len() * self.model.config().vocab;
+            self.compare(sequence, 0, &logits[from..from + length]);
+            from += length;
+        }
+        nodes.into_iter().for_each(|node| self.store.release(node));
+    }
+
+    /// Every sequence again, branching off itself: from the prefix computed before, and within one pass.
+    fn forked(&mut self, sequences: &[ExpectedSequence]) {
+        for sequence in sequences {
+            let length = sequence.ids.len();
+            for at in [3, 15, 20, 60] {
+                if at >= length {
+                    continue;
+                }
+                let trunk = self.store.branch(None);
+                // Its first two fork off in the pass that computes the trunk, the third one later.
+                let early = [0, 1].map(|_| self.store.branch(Some((trunk, at))));
+                let tail = &sequence.ids[at..];
+                let mut parts = vec![Part {
+                    node: trunk,
+                    tokens: &sequence.ids,
+                    wanted: 0..length,
+                }];
+                parts.extend(early.map(|node| Part {
+                    node,
+                    tokens: tail,
+                    wanted: 0..tail.len(),
+                }));
+                let logits = self.pass(&parts);
+                let vocab = self.model.config().vocab;
+                self.compare(sequence, 0, &logits[..length * vocab]);
+                self.compare(sequence, at, &logits[length * vocab..(length + tail.len()) * vocab]);
+                self.compare(sequence, at, &logits[(length + tail.len()) * vocab..]);
+                let late = self.store.branch(Some((trunk, at)));
+                self.store.release(trunk);
+                let logits = self.pass(&[Part {
+                    node: late,
+                    tokens: tail,
+                    wanted: 0..tail.len(),
+                }]);
+                self.compare(sequence, at, &logits);
+                early
+                    .into_iter()
+                    .chain([late])
+                    .for_each(|node| self.store.release(node));
+            }
+        }
+    }
+
+    fn greedy(&mut self, sequence: &ExpectedSequence) -> Vec<u32> {
+        let node = self.store.branch(None);
+        let length = sequence.ids.len();
+        let mut logits = self.pass(&[Part {
+            node,
+            tokens: &sequence.ids,
+            wanted: length - 1..length,
+        }]);
+        let mut tokens = Vec::new();
+        while tokens.len() < sequence.greedy.len() {
+            let token = argmax(&logits) as u32;
+            tokens.push(token);
+            logits = self.pass(&[Part {
+                node,
+                tokens: &[token],
+                wanted: 0..1,
+            }]);
+        }
+        self.store.release(node);
+        tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::engine::candle::open::open_tensors;
+
+    fn tiny_models() -> Option<PathBuf> {
+        let shared = std::env::var_os("MARKBOOK_SHARED").map(PathBuf::from);
+        let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
+        let folder = shared.join("golden/tiny-models");
+        if !folder.is_dir() {
+            println!("skipped: no shared data");
+        }
+        folder.is_dir().then_some(folder)
+    }
+
+    fn assert_right(what: &str, proof: &Proof) {
+        println!("{what}: {proof:?}");
+        assert!(proof.difference < 5e-4, "{what}: {proof:?}");
+        assert_eq!((proof.other_picks, proof.other_greedy), (0, 0), "{what}");
+    }
+
+    /// The tiny models, each a folder.
+    fn folders() -> Vec<PathBuf> {
+        let Some(folder) = tiny_models() else { return Vec::new() };
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+        folders.sort();
+        assert_eq!(folders.len(), 16);
+        folders
+    }
+
+    #[test]
+    fn every_family_computes_what_its_reference_model_does() {
+        let mut ggufs = 0;
+        for folder in folders() {
+            for (source, proof) in prove_folder(&folder, 1).unwrap() {
+                assert_right(&format!("{} {source}", folder.display()), &proof);
+                ggufs += usize::from(source.ends_with(".gguf"));
+            }
+        }
+        assert!(ggufs == 5 || tiny_models().is_none());
+    }
+
+    #[test]
+    fn every_family_computes_the_same_by_tensor_operations() {
+        for folder in folders() {
+            let model = open_tensors(&folder, "config.json").unwrap();
+            let expected = Expected::read(&folder.join("expected.json")).unwrap();
+            assert_right(&folder.display().to_string(), &prove(&model, &expected, 1).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_bf16_copy_in_several_files_computes_the_same_in_f32() {
+        let Some(folder) = tiny_models().map(|folder| folder.join("qwen3")) else {
+            return;
+        };
+        let copy = tempfile::tempdir().unwrap();
+        std::fs::copy(folder.join("config.json"), copy.path().join("config.json")).unwrap();
+        let tensors =
+            candle_core::safetensors::load(folder.join("model.safetensors"), &candle_core::Device::Cpu).unwrap();
+        let mut map = serde_json::Map::new();
+        for shard in 0..2usize {
+            let file = format!("model-{shard}.safetensors");
+            let mine = tensors.iter().filter(|(name, _)| name.len() % 2 == shard);
+            let mine = mine.map(|(name, tensor)| (name.clone(), tensor.to_dtype(candle_core::DType::BF16).unwrap()));
+            let mine: std::collections::HashMap<String, candle_core::Tensor> = mine.collect();
+            map.extend(mine.keys().map(|name| (name.clone(), file.clone().into())));
+            candle_core::safetensors::save(&mine, copy.path().join(file)).unwrap();
+        }
+        let index = serde_json::json!({"weight_map": map}).to_string();
+        std::fs::write(copy.path().join("model.safetensors.index.json"), index).unwrap();
+        let model = Model::Packed(Box::new(
+            open_decoder(copy.path(), "config.json", Precision::F32).unwrap(),
+        ));
+        let expected = Expected::read(&folder.join("expected.json")).unwrap();
+        assert_right("a bf16 copy", &prove(&model, &expected, 2).unwrap());
+    }
+}

@@ -1,0 +1,247 @@
+//! Who answers: requests in, numbers or text out, in any order.
+//!
+//! An engine speaks strings, seeds and numbers; it knows no benchmark, record or screen.
+
+pub mod candle;
+pub mod scripted;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+/// How completions are drawn: temperature, then top-k, renormalise, then top-p, as the reference servers do it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// 0 is greedy: the likeliest token, the lowest id on a tie.
+    pub temperature: f64,
+    /// Share of probability kept, after top-k, in (0, 1]; 1 keeps all.
+    pub top_p: f64,
+    /// Number of likeliest tokens kept; 0 keeps all.
+    pub top_k: usize,
+    /// Upper bound of generated tokens.
+    pub max_tokens: usize,
+    /// Texts that end a completion; they are cut off, with all that follows.
+    pub stops: Vec<String>,
+}
+
+/// What is asked of the engine about one prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// Log-likelihood of each continuation after the prompt, encoded together with it as the reference harness does
+    /// (`_encode_pair`: trailing white space of the prompt moves to the continuation).
+    Score { continuations: Vec<String> },
+    /// One completion a seed. The random stream of a token is keyed by (seed, `stream`, position), so an answer does
+    /// not depend on batch, order or resume point.
+    Sample {
+        sampling: Sampling,
+        seeds: Vec<i64>,
+        stream: u64,
+    },
+}
+
+/// One prompt to be answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The caller's own number; comes back with each answer.
+    pub id: usize,
+    /// Which exam it belongs to: an index into [`Control::lanes`]. Compute is shared between lanes.
+    pub lane: usize,
+    pub prompt: String,
+    /// Whether a beginning-of-sequence token may be added as the tokenizer's own settings say (never a second one where
+    /// the prompt already begins with its text).
+    pub add_special_tokens: bool,
+    pub ask: Ask,
+}
+
+/// Why a completion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finish {
+    /// The model gave its end-of-sequence token.
+    Eos,
+    /// A stop text came.
+    Stop,
+    /// The token limit was reached.
+    Length,
+    /// The engine failed on this request.
+    Error,
+}
+
+impl Finish {
+    pub fn name(self) -> &'static str {
+        match self {
+            Finish::Eos => "eos",
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+            Finish::Error => "error",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Finish> {
+        [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error]
+            .into_iter()
+            .find(|finish| finish.name() == name)
+    }
+}
+
+/// The scores of one prompt's continuations.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scores {
+    /// Sum of token log-probabilities (natural log) of each continuation, in the order asked.
+    pub log_likelihoods: Vec<f32>,
+    /// Whether every token of the continuation was the likeliest one.
+    pub greedy: Vec<bool>,
+    /// Token count of each continuation.
+    pub continuation_tokens: Vec<usize>,
+    /// Share of all probability, right after the prompt, that fell on the first tokens of the continuations
+    /// (each different first token counted once).
+    pub mass: f32,
+    /// The text of the token the model liked best right after the prompt.
+    pub top_token: String,
+}
+
+/// One finished completion.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// Index into the request's `seeds`.
+    pub attempt: usize,
+    /// The text, stop text and end-of-sequence cut off; other white space stays.
+    pub text: String,
+    pub finish: Finish,
+    /// Generated tokens, the ending one included.
+    pub tokens: usize,
+}
+
+/// What an engine tells while it works. Times are seconds spent on this answer's share of the work.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    Scored {
+        id: usize,
+        scores: Scores,
+        prompt_tokens: usize,
+        truncated: bool,
+        seconds: f32,
+    },
+    /// Text that came since the last event of this (id, attempt); told at most a few times a second.
+    Progress {
+        id: usize,
+        attempt: usize,
+        tokens: usize,
+        text: String,
+    },
+    Completed {
+        id: usize,
+        completion: Completion,
+        prompt_tokens: usize,
+        truncated: bool,
+        seconds: f32,
+    },
+    /// This request (all its missing attempts) cannot be answered; the others go on. `flag` is a short word for the
+    /// row (`too_long`, `error`).
+    Failed {
+        id: usize,
+        flag: &'static str,
+        reason: String,
+    },
+    /// Told a few times a second and after each pass; counts since the start of `run`.
+    Pulse(Pulse),
+}
+
+/// Running totals of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Pulse {
+    /// Prompt tokens really computed (a shared prefix counts once).
+    pub tokens_in: u64,
+    /// Prompt tokens answered for (a shared prefix counts for each prompt).
+    pub tokens_in_logical: u64,
+    pub tokens_out: u64,
+    /// Sequences in the running decode batch.
+    pub in_flight: usize,
+    /// CPU seconds of the process spent in the model so far, where the platform tells.
+    pub model_cpu_s: f64,
+}
+
+/// One exam's hold on the engine, adjustable while it works.
+#[derive(Debug)]
+pub struct Lane {
+    pub paused: AtomicBool,
+    /// Relative share of compute, 1 to 9; 5 at the start.
+    pub share: AtomicU32,
+}
+
+/// What the outside may change while an engine works.
+#[derive(Debug)]
+pub struct Control {
+    pub lanes: Vec<Lane>,
+}
+
+impl Control {
+    pub fn new(lanes: usize) -> Control {
+        Control {
+            lanes: (0..lanes)
+                .map(|_| Lane {
+                    paused: AtomicBool::new(false),
+                    share: AtomicU32::new(5),
+                })
+                .collect(),
+        }
+    }
+
+    pub fn is_paused(&self, lane: usize) -> bool {
+        self.lanes[lane].paused.load(Ordering::Relaxed)
+    }
+
+    pub fn share(&self, lane: usize) -> u32 {
+        self.lanes[lane].share.load(Ordering::Relaxed).max(1)
+    }
+}
+
+/// What a manifest says of an engine: whatever of it moves a score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Description {
+    /// `candle`, `scripted`, ...
+    pub engine: String,
+    /// The architecture's name, e.g. `llama`.
+    pub architecture: String,
+    /// `f32` or `bf16`.
+    pub dtype: String,
+    /// Which code computed, e.g. `packed f32 avx512`.
+    pub kernel: String,
+    pub device: String,
+    pub threads: usize,
+    /// Longest sequence in tokens.
+    pub context: usize,
+    pub weights_sha256: Option<String>,
+    pub tokenizer_sha256: Option<String>,
+    pub load_cpu_s: f64,
+}
+
+/// Tells the engine whether to go on after each event.
+pub type Watcher<'a> = dyn FnMut(Event) -> ControlFlow<()> + 'a;
+
+/// A model that answers.
+pub trait Engine {
+    fn describe(&self) -> Description;
+
+    /// The chat template of the model, where it has one (Jinja text, with the special tokens it may name).
+    fn chat_template(&self) -> Option<ChatTemplate>;
+
+    /// Answers all requests, telling `watch` each answer as soon as it is there; stops at the next token when it
+    /// breaks. An answer already told is final.
+    ///
+    /// # Errors
+    /// When nothing further can be answered (out of memory, device lost). A single request that cannot be answered is
+    /// told as [`Event::Failed`].
+    fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()>;
+}
+
+/// A model's chat template and the special tokens that it may name.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ChatTemplate {
+    /// Jinja text.
+    pub source: String,
+    pub bos_token: Option<String>,
+    pub eos_token: Option<String>,
+}
