@@ -1,0 +1,168 @@
+//! Checks of two traces against each other: options and gold that changed, the same texts twice, tables of picks.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+
+use super::{Problem, problem, rows_with_ids};
+use crate::import::{CLOSED_KIND, count};
+use crate::trace::Trace;
+
+/// Questions whose records are compared where their hashes differ.
+const COMPARED: usize = 3000;
+
+type QuestionKey<'a> = (&'a str, i64);
+
+/// A trace made ready for being held against others.
+pub(super) struct Side<'a> {
+    trace: &'a Trace,
+    /// A number for each row's text.
+    hashes: &'a [u64],
+    /// The first row of each question.
+    questions: HashMap<QuestionKey<'a>, usize>,
+}
+
+impl<'a> Side<'a> {
+    pub fn new(trace: &'a Trace, hashes: &'a [u64]) -> Side<'a> {
+        let mut questions = HashMap::new();
+        for row in 0..trace.rows.len() {
+            questions
+                .entry((trace.rows.benchmark.get(row), trace.rows.question_id[row]))
+                .or_insert(row);
+        }
+        Side {
+            trace,
+            hashes,
+            questions,
+        }
+    }
+}
+
+pub(super) fn check(one: &Side, other: &Side, problems: &mut Vec<Problem>) -> Result<()> {
+    let (first, second) = (one.trace, other.trace);
+    let mut shared: Vec<(usize, usize)> = one
+        .questions
+        .iter()
+        .filter_map(|(key, row)| Some((*row, *other.questions.get(key)?)))
+        .collect();
+    if shared.is_empty() {
+        return Ok(());
+    }
+    shared.sort_unstable();
+    let is_closed = |trace: &Trace| trace.kind.starts_with(CLOSED_KIND);
+    match (is_closed(first), is_closed(second)) {
+        (true, false) => join(first, second, problems),
+        (false, true) => join(second, first, problems),
+        _ => {}
+    }
+    let gold_differs = |(a, b): &(usize, usize)| {
+        let (gold, other) = (first.rows.answer.get(*a), second.rows.answer.get(*b));
+        gold != other && !gold.is_empty() && !other.is_empty()
+    };
+    let golds: Vec<(usize, usize)> = shared.iter().copied().filter(gold_differs).collect();
+    let options = changed_options(first, second, &shared)?;
+    tell("gold_differs", "another gold", &golds, (first, second), problems);
+    tell(
+        "options_changed",
+        "other options (not comparable)",
+        &options,
+        (first, second),
+        problems,
+    );
+    same_texts(one, other, problems);
+    Ok(())
+}
+
+fn tell(
+    kind: &'static str,
+    what: &str,
+    found: &[(usize, usize)],
+    (first, second): (&Trace, &Trace),
+    problems: &mut Vec<Problem>,
+) {
+    if !found.is_empty() {
+        let rows: Vec<usize> = found.iter().map(|(row, _)| *row).collect();
+        let detail = format!("{} have {what} in {}", rows_with_ids(&first.rows, &rows), second.name);
+        problems.push(problem(kind, first, &rows, detail));
+    }
+}
+
+fn changed_options(first: &Trace, second: &Trace, shared: &[(usize, usize)]) -> Result<Vec<(usize, usize)>> {
+    let mut changed = Vec::new();
+    let mut compared = 0;
+    for (a, b) in shared.iter().copied() {
+        let (count, other) = (first.rows.options[a], second.rows.options[b]);
+        if count == 0 || other == 0 {
+            continue;
+        }
+        let may_differ = first.rows.doc[a] != second.rows.doc[b] && compared < COMPARED;
+        if count != other {
+            changed.push((a, b));
+        } else if may_differ {
+            compared += 1;
+            if first.texts.record(a)?.options != second.texts.record(b)?.options {
+                changed.push((a, b));
+            }
+        }
+    }
+    Ok(changed)
+}
+
+fn same_texts(one: &Side, other: &Side, problems: &mut Vec<Problem>) {
+    let (first, second) = (one.trace, other.trace);
+    let key = |trace: &'_ Trace, row: usize| (trace.rows.question_id[row], trace.rows.attempt[row]);
+    let with_text = |trace: &'_ Trace| {
+        (0..trace.rows.len())
+            .filter(|row| trace.rows.chars[*row] > 0)
+            .collect::<Vec<_>>()
+    };
+    let rows = with_text(second);
+    let texts: HashMap<(i64, u16), usize> = rows.iter().map(|row| (key(second, *row), *row)).collect();
+    let (mut same, mut of) = (0, 0);
+    for row in with_text(first) {
+        let Some(twin) = texts.get(&key(first, row)) else {
+            continue;
+        };
+        if first.rows.benchmark.get(row) == second.rows.benchmark.get(*twin) {
+            of += 1;
+            same += usize::from(one.hashes[row] == other.hashes[*twin]);
+        }
+    }
+    if same >= 2 && same * 2 > of {
+        let detail = format!(
+            "{} and {} hold the same text on {} of {} questions: one run twice, or a seed that never reached the sampler",
+            first.name,
+            second.name,
+            count(same),
+            count(of)
+        );
+        problems.push(Problem {
+            kind: "identical_runs",
+            detail,
+            rows: same,
+            trace: first.name.clone(),
+            examples: Vec::new(),
+        });
+    }
+}
+
+/// Joins a closed-answer table with the trace it was made from, by question and attempt.
+fn join(table: &Trace, trace: &Trace, problems: &mut Vec<Problem>) {
+    let key = |trace: &Trace, row: usize| (trace.rows.question_id[row], trace.rows.attempt[row]);
+    let picks: HashMap<(i64, u16), usize> = (0..trace.rows.len()).map(|row| (key(trace, row), row)).collect();
+    let found: Vec<usize> = (0..table.rows.len())
+        .filter(|row| {
+            picks
+                .get(&key(table, *row))
+                .is_some_and(|other| trace.rows.pick.get(*other) != table.rows.pick.get(*row))
+        })
+        .collect();
+    if !found.is_empty() {
+        let detail = format!(
+            "{} have another pick in {}",
+            rows_with_ids(&table.rows, &found),
+            trace.name
+        );
+        problems.push(problem("picks_differ", table, &found, detail));
+    }
+}

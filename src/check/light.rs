@@ -1,0 +1,180 @@
+//! Checks on the light columns of one trace.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{Problem, problem, rows_with_ids};
+use crate::extract::exact_match;
+use crate::import::count;
+use crate::record::{INVALID, letter_index};
+use crate::trace::{Rows, Trace};
+
+/// Valid picks below which one letter throughout says nothing.
+const FEW: usize = 20;
+
+type QuestionKey = (u32, i64);
+
+pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
+    let rows = &trace.rows;
+    let mut tell = |kind: &'static str, found: &[usize], text: &dyn Fn(String) -> String| {
+        if !found.is_empty() {
+            problems.push(problem(kind, trace, found, text(rows_with_ids(rows, found))));
+        }
+    };
+    let by_question = by_question(rows);
+    tell("duplicated_rows", &duplicated(rows), &|found| {
+        format!("{found} repeat a question and attempt")
+    });
+    let (lacking, most) = lacking_attempts(rows, &by_question);
+    tell("missing_attempts", &lacking, &|_| {
+        format!(
+            "{} of {} questions have fewer than {most} attempts",
+            count(lacking.len()),
+            count(by_question.len())
+        )
+    });
+    tell(
+        "gold_differs",
+        &differing(&by_question, |row| rows.answer.code(row)),
+        &|found| format!("{found} have another gold than an earlier row of their question"),
+    );
+    let options = differing(&by_question, |row| u32::from(rows.options[row]));
+    tell("options_changed", &options, &|found| {
+        format!("{found} have another number of options than an earlier row")
+    });
+    let beyond = |row: &usize| rows.options[*row] > 0 && rows.pick_index(*row) >= Some(usize::from(rows.options[*row]));
+    tell("pick_beyond_options", &all(rows, beyond), &|found| {
+        format!("{found} pick a letter that is no option")
+    });
+    let flagged = |name: &'static str| all(rows, move |row| has_flag(rows, *row, name));
+    tell("gold_conflict", &flagged("gold_conflict"), &|found| {
+        format!("{found} have an answer and an answer_index that name different options")
+    });
+    tell("counts_differ", &flagged("count_differs"), &|found| {
+        format!("{found} have a correct_count, invalid_count or k that their picks do not give")
+    });
+    tell("nan", &flagged("nan"), &|found| {
+        format!("{found} hold NaN where a number belongs")
+    });
+    let off = |row: &usize| rows.correct[*row] != is_right(rows, *row) || has_flag(rows, *row, "score_differs");
+    tell("correct_differs", &all(rows, off), &|found| {
+        format!("{found} are not scored as their pick and answer say")
+    });
+    problems.extend(one_letter(trace));
+    problems.extend(told_while_opening(trace));
+}
+
+fn all(rows: &Rows, wanted: impl Fn(&usize) -> bool) -> Vec<usize> {
+    (0..rows.len()).filter(wanted).collect()
+}
+
+fn has_flag(rows: &Rows, row: usize, name: &str) -> bool {
+    let flags = rows.flags.get(row);
+    !flags.is_empty() && flags.split(',').any(|flag| flag == name)
+}
+
+fn is_right(rows: &Rows, row: usize) -> bool {
+    let (pick, answer) = (rows.pick.get(row), rows.answer.get(row));
+    if answer.is_empty() {
+        // Without a gold, what the file says stands.
+        return rows.correct[row];
+    }
+    pick != INVALID && (pick == answer || exact_match(pick, answer))
+}
+
+fn by_question(rows: &Rows) -> Vec<Vec<usize>> {
+    let mut places: HashMap<QuestionKey, usize> = HashMap::new();
+    let mut questions: Vec<Vec<usize>> = Vec::new();
+    for row in 0..rows.len() {
+        let place = *places.entry(rows.question_key(row)).or_insert(questions.len());
+        if place == questions.len() {
+            questions.push(Vec::new());
+        }
+        questions[place].push(row);
+    }
+    questions
+}
+
+fn duplicated(rows: &Rows) -> Vec<usize> {
+    let mut seen: HashSet<(QuestionKey, u16, i64)> = HashSet::new();
+    all(rows, |_| true)
+        .into_iter()
+        .filter(|row| !seen.insert((rows.question_key(*row), rows.attempt[*row], rows.seed[*row])))
+        .collect()
+}
+
+/// One row of each question that has fewer attempts than most have, and how many most have.
+fn lacking_attempts(rows: &Rows, questions: &[Vec<usize>]) -> (Vec<usize>, usize) {
+    let attempts = |question: &[usize]| {
+        question
+            .iter()
+            .map(|row| rows.attempt[*row])
+            .collect::<HashSet<_>>()
+            .len()
+    };
+    let counts: Vec<usize> = questions.iter().map(|question| attempts(question)).collect();
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let lacking = questions.iter().zip(&counts).filter(|(_, count)| **count < most);
+    (
+        lacking.filter_map(|(question, _)| question.first().copied()).collect(),
+        most,
+    )
+}
+
+/// Rows whose value is not that of their question's first row.
+fn differing(questions: &[Vec<usize>], value: impl Fn(usize) -> u32) -> Vec<usize> {
+    let others = questions.iter().flat_map(|question| {
+        let first = question.first().map(|row| value(*row));
+        question
+            .iter()
+            .copied()
+            .filter(move |_| question.len() > 1)
+            .map(move |row| (row, first))
+    });
+    others
+        .filter(|(row, first)| Some(value(*row)) != *first)
+        .map(|(row, _)| row)
+        .collect()
+}
+
+fn one_letter(trace: &Trace) -> Option<Problem> {
+    let rows = &trace.rows;
+    let picked = all(rows, |row| letter_index(rows.pick.get(*row)).is_some());
+    let first = picked.first().map(|row| rows.pick.code(*row))?;
+    let is_one = picked.len() >= FEW && picked.iter().all(|row| rows.pick.code(*row) == first);
+    let golds: HashSet<u32> = picked.iter().map(|row| rows.answer.code(*row)).collect();
+    let detail = || {
+        format!(
+            "every one of {} picks is {}",
+            count(picked.len()),
+            rows.pick.get(picked[0])
+        )
+    };
+    (is_one && golds.len() > 1).then(|| problem("one_letter", trace, &picked, detail()))
+}
+
+/// What opening the file has told already.
+fn told_while_opening(trace: &Trace) -> Vec<Problem> {
+    let kind_of = |notice: &str| match notice {
+        "missing_rows" | "sample_count" => Some("missing_questions"),
+        "broken_row" | "cut_file" | "half_line" => Some("broken_rows"),
+        _ => None,
+    };
+    let told = trace.notices.iter().filter_map(|notice| {
+        let digits: String = notice
+            .text
+            .chars()
+            .take_while(|c| c.is_ascii_digit() || *c == ',')
+            .filter(char::is_ascii_digit)
+            .collect();
+        let rows = digits.parse().unwrap_or(0);
+        let kind = kind_of(&notice.kind)?;
+        Some(Problem {
+            kind,
+            detail: notice.text.clone(),
+            rows,
+            trace: trace.name.clone(),
+            examples: Vec::new(),
+        })
+    });
+    told.collect()
+}

@@ -1,0 +1,287 @@
+//! The index of a run, kept in the cache directory: opening a large file again needs no reading of it.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::index::{Indexed, Part, Span};
+use crate::benchmark::hash::hash_text;
+use crate::engine::Finish;
+use crate::trace::{Names, Notice, Rows};
+
+/// The first bytes of an index; the number changes with the layout or with what importers read.
+const MAGIC: &[u8; 20] = b"markbook index 0001\n";
+
+/// Smaller runs are read anew, that takes no time.
+const WORTHWHILE: u64 = 1 << 20;
+
+/// Where a run's index lies, and what must hold for it to be used.
+#[derive(Debug)]
+pub(crate) struct Place {
+    file: PathBuf,
+    fingerprint: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    fingerprint: String,
+    series: Vec<Series>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Series {
+    name: String,
+    kind: String,
+    notices: Vec<(String, String)>,
+    rows: usize,
+    offsets: Vec<i64>,
+    has_attempts: bool,
+    /// Of benchmark, category, subject, pick, answer, flags.
+    names: Vec<Vec<String>>,
+}
+
+/// `None` for runs that are too small, and where there is no cache directory.
+pub(crate) fn place(folder: Option<&Path>, parts: &[Part], format: &str, map: &[(String, String)]) -> Option<Place> {
+    let mut identity = format!("{format} {map:?}");
+    let mut fingerprint = env!("CARGO_PKG_VERSION").to_owned();
+    let mut total = 0;
+    for part in parts {
+        let path = part.source.path.canonicalize().ok()?;
+        let facts = path.metadata().ok()?;
+        let modified = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+        let _ = write!(
+            identity,
+            "\n{} {:?} {:?}",
+            path.display(),
+            part.source.layers,
+            part.shape
+        );
+        let _ = write!(fingerprint, " {} {modified}", facts.len());
+        total += facts.len();
+    }
+    let name = &hash_text(&identity)[..24];
+    (total >= WORTHWHILE).then_some(Place {
+        file: folder?.join("index").join(name),
+        fingerprint,
+    })
+}
+
+/// The kept index, if it is there, whole, and of the same files.
+pub(crate) fn load(place: &Place) -> Option<Vec<Indexed>> {
+    let mut file = File::open(&place.file).ok()?;
+    let mut start = [0; MAGIC.len() + 8];
+    file.read_exact(&mut start).ok()?;
+    let length = start
+        .strip_prefix(MAGIC)
+        .map(|length| u64::from_le_bytes(length.try_into().unwrap_or_default()))?;
+    let left = file.metadata().ok()?.len();
+    let mut header = vec![0; usize::try_from(length).ok().filter(|length| *length as u64 <= left)?];
+    file.read_exact(&mut header).ok()?;
+    let header: Header = serde_json::from_slice(&header).ok()?;
+    if header.fingerprint != place.fingerprint {
+        return None;
+    }
+    let left = left.checked_sub(start.len() as u64 + length)?;
+    let mut columns = Columns { file, left };
+    let all = header
+        .series
+        .into_iter()
+        .map(|series| columns.series(series))
+        .collect::<Option<Vec<_>>>()?;
+    (columns.left == 0).then_some(all)
+}
+
+/// Keeps an index; what is half written is never seen.
+pub(crate) fn save(place: &Place, all: &[Indexed]) -> Result<()> {
+    let folder = place.file.parent().context("an index needs a folder")?;
+    std::fs::create_dir_all(folder)?;
+    let file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut out = BufWriter::with_capacity(1 << 18, file);
+    let header = Header {
+        fingerprint: place.fingerprint.clone(),
+        series: all.iter().map(series_header).collect(),
+    };
+    let header = serde_json::to_vec(&header)?;
+    out.write_all(MAGIC)?;
+    out.write_all(&(header.len() as u64).to_le_bytes())?;
+    out.write_all(&header)?;
+    for indexed in all {
+        write_series(indexed, &mut out)?;
+    }
+    out.into_inner()
+        .map_err(std::io::IntoInnerError::into_error)?
+        .persist(&place.file)?;
+    Ok(())
+}
+
+fn names_of(rows: &Rows) -> [&Names; 6] {
+    [
+        &rows.benchmark,
+        &rows.category,
+        &rows.subject,
+        &rows.pick,
+        &rows.answer,
+        &rows.flags,
+    ]
+}
+
+fn series_header(indexed: &Indexed) -> Series {
+    let list = |names: &Names| names.list().iter().map(ToString::to_string).collect();
+    Series {
+        name: indexed.series.clone(),
+        kind: indexed.kind.clone(),
+        notices: indexed
+            .notices
+            .iter()
+            .map(|notice| (notice.kind.clone(), notice.text.clone()))
+            .collect(),
+        rows: indexed.rows.len(),
+        offsets: indexed.offsets.clone(),
+        has_attempts: indexed.attempts.is_some(),
+        names: names_of(&indexed.rows).map(list).to_vec(),
+    }
+}
+
+fn write_series(indexed: &Indexed, out: &mut dyn Write) -> Result<()> {
+    let rows = &indexed.rows;
+    let mut number = |bytes: &[u8]| out.write_all(bytes);
+    rows.question_id.iter().try_for_each(|id| number(&id.to_le_bytes()))?;
+    rows.seed.iter().try_for_each(|seed| number(&seed.to_le_bytes()))?;
+    rows.doc.iter().try_for_each(|doc| number(&doc.to_le_bytes()))?;
+    rows.attempt
+        .iter()
+        .try_for_each(|attempt| number(&attempt.to_le_bytes()))?;
+    rows.chars.iter().try_for_each(|chars| number(&chars.to_le_bytes()))?;
+    for names in names_of(rows) {
+        names.codes().iter().try_for_each(|code| number(&code.to_le_bytes()))?;
+    }
+    rows.correct
+        .iter()
+        .try_for_each(|correct| number(&[u8::from(*correct)]))?;
+    rows.scored.iter().try_for_each(|scored| number(&[u8::from(*scored)]))?;
+    rows.finish
+        .iter()
+        .try_for_each(|finish| number(&[finish_code(*finish)]))?;
+    rows.options.iter().try_for_each(|options| number(&[*options]))?;
+    for span in &indexed.spans {
+        number(&span.start.to_le_bytes())?;
+        number(&span.length.to_le_bytes())?;
+        number(&span.number.to_le_bytes())?;
+        number(&span.file.to_le_bytes())?;
+        number(&span.part.to_le_bytes())?;
+    }
+    if let Some(attempts) = &indexed.attempts {
+        attempts.iter().try_for_each(|attempt| number(&attempt.to_le_bytes()))?;
+    }
+    Ok(())
+}
+
+const FINISHES: [Option<Finish>; 5] = [
+    None,
+    Some(Finish::Eos),
+    Some(Finish::Stop),
+    Some(Finish::Length),
+    Some(Finish::Error),
+];
+
+fn finish_code(finish: Option<Finish>) -> u8 {
+    FINISHES.iter().position(|known| *known == finish).unwrap_or(0) as u8
+}
+
+/// Reads columns back, checking that they are whole.
+struct Columns {
+    file: File,
+    left: u64,
+}
+
+impl Columns {
+    fn take<const SIZE: usize, T>(&mut self, rows: usize, read: impl Fn([u8; SIZE]) -> T) -> Option<Vec<T>> {
+        let size = rows.checked_mul(SIZE)?;
+        self.left = self.left.checked_sub(size as u64)?;
+        let mut column = vec![0; size];
+        self.file.read_exact(&mut column).ok()?;
+        Some(
+            column
+                .chunks_exact(SIZE)
+                .filter_map(|cell| cell.try_into().ok())
+                .map(read)
+                .collect(),
+        )
+    }
+
+    fn names(&mut self, rows: usize, list: &[String]) -> Option<Names> {
+        let mut names = Names::default();
+        let codes: Vec<u32> = list.iter().map(|name| names.code_for(name)).collect();
+        for code in self.take(rows, u32::from_le_bytes)? {
+            names.push_code(*codes.get(code as usize)?);
+        }
+        Some(names)
+    }
+
+    fn series(&mut self, header: Series) -> Option<Indexed> {
+        let count = header.rows;
+        let [benchmark, category, subject, pick, answer, flags] = header.names.as_slice() else {
+            return None;
+        };
+        let rows = Rows {
+            question_id: self.take(count, i64::from_le_bytes)?,
+            seed: self.take(count, i64::from_le_bytes)?,
+            doc: self.take(count, u64::from_le_bytes)?,
+            attempt: self.take(count, u16::from_le_bytes)?,
+            chars: self.take(count, u32::from_le_bytes)?,
+            benchmark: self.names(count, benchmark)?,
+            category: self.names(count, category)?,
+            subject: self.names(count, subject)?,
+            pick: self.names(count, pick)?,
+            answer: self.names(count, answer)?,
+            flags: self.names(count, flags)?,
+            correct: self.take(count, |[byte]: [u8; 1]| byte != 0)?,
+            scored: self.take(count, |[byte]: [u8; 1]| byte != 0)?,
+            finish: self.take(count, |[byte]: [u8; 1]| {
+                FINISHES.get(usize::from(byte)).copied().flatten()
+            })?,
+            options: self.take(count, |[byte]: [u8; 1]| byte)?,
+        };
+        let spans = self.take(count, read_span)?;
+        let attempts = if header.has_attempts {
+            Some(self.take(count, u16::from_le_bytes)?)
+        } else {
+            None
+        };
+        let notices = header
+            .notices
+            .into_iter()
+            .map(|(kind, text)| Notice { kind, text })
+            .collect();
+        Some(Indexed {
+            rows,
+            spans,
+            offsets: header.offsets,
+            attempts,
+            kind: header.kind,
+            series: header.name,
+            notices,
+        })
+    }
+}
+
+fn read_span(bytes: [u8; 20]) -> Span {
+    let part = |from: usize, length: usize| {
+        bytes[from..from + length]
+            .iter()
+            .rev()
+            .fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
+    };
+    Span {
+        start: part(0, 8),
+        length: part(8, 4) as u32,
+        number: part(12, 4) as u32,
+        file: part(16, 2) as u16,
+        part: part(18, 2) as u16,
+    }
+}

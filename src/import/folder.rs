@@ -1,0 +1,372 @@
+//! Which files make one run: splits by subject and filters of one time stamp belong together, two runs never.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+
+use super::head::{self, Head, Start};
+use super::index::Part;
+use super::json::Object;
+use super::layout::Sniffed;
+use super::results::read_results;
+use super::source::{self, Layer, Source};
+use super::{Options, refuse};
+use crate::trace::{Notice, Trace};
+
+/// Folders are searched this deep, for at most so many files.
+const DEEPEST: usize = 5;
+
+const MOST_FILES: usize = 20_000;
+
+/// The files of one run.
+pub(crate) struct Group {
+    /// The user named one of its files, so that a failure is an error and not a notice.
+    pub is_named: bool,
+    pub content: Content,
+}
+
+pub(crate) enum Content {
+    /// A run folder or a parquet file of ours.
+    Own(fn(&Path) -> Result<Trace>, PathBuf),
+    Foreign(Vec<Part>, Facts),
+}
+
+/// What is known of a run beside its rows.
+pub(crate) struct Facts {
+    pub format: &'static str,
+    pub name: String,
+    pub path: PathBuf,
+    pub manifest: Option<Value>,
+    pub notices: Vec<Notice>,
+}
+
+/// A file that was recognised.
+struct Candidate {
+    path: PathBuf,
+    /// The path with the archive's member, endings off.
+    stem: String,
+    layers: Vec<Layer>,
+    sniffed: Sniffed,
+    is_named: bool,
+}
+
+enum Examined {
+    Own(fn(&Path) -> Result<Trace>, PathBuf),
+    Foreign(Box<Candidate>),
+    /// A results file of lm-eval.
+    Results(PathBuf),
+}
+
+/// Parts the files under these paths into runs. Files that are no traces are given as lines that say what they are; one
+/// that the user named is an error if nothing else is there.
+pub(crate) fn groups(paths: &[PathBuf], options: &Options) -> Result<(Vec<Group>, Vec<String>)> {
+    let mut refused = Vec::new();
+    let mut results = Vec::new();
+    let mut own = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for path in paths {
+        let files = if path.is_dir() {
+            files_under(path)?
+        } else {
+            vec![path.clone()]
+        };
+        let is_named = !path.is_dir();
+        if is_named && !path.exists() {
+            bail!("{}: no such file or folder", path.display());
+        }
+        for file in files {
+            for examined in examine(&file, options, is_named) {
+                match examined {
+                    Ok(Examined::Own(open, path)) => own.push((open, path, is_named, candidates.len())),
+                    Ok(Examined::Foreign(candidate)) => candidates.push(*candidate),
+                    Ok(Examined::Results(path)) => results.push(path),
+                    Err(error) => refused.push(format!("{error:#}")),
+                }
+            }
+        }
+    }
+    if candidates.is_empty() && own.is_empty() {
+        refused.extend(results.iter().map(|path| {
+            format!(
+                "{}: results of lm-eval without samples: open its samples_*.jsonl",
+                path.display()
+            )
+        }));
+        results.clear();
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    let mut own = own.into_iter().peekable();
+    for (first, members) in grouped(candidates) {
+        while let Some((open, path, is_named, _)) = own.next_if(|(.., before)| *before <= first) {
+            groups.push(Group {
+                is_named,
+                content: Content::Own(open, path),
+            });
+        }
+        groups.push(run_of(members, &results, options));
+    }
+    groups.extend(own.map(|(open, path, is_named, _)| Group {
+        is_named,
+        content: Content::Own(open, path),
+    }));
+    Ok((groups, refused))
+}
+
+/// The files under a folder in the order of their names; a run folder of ours counts as one.
+pub(super) fn files_under(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    walk(folder, 0, &mut files).with_context(|| format!("reading the folder {}", folder.display()))?;
+    Ok(files)
+}
+
+fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
+    if crate::store::is_run(folder) {
+        files.push(folder.to_owned());
+        return Ok(());
+    }
+    let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        if files.len() >= MOST_FILES {
+            return Ok(());
+        }
+        let path = entry.path();
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if is_hidden || entry.file_name() == "provenance" {
+            continue;
+        }
+        if path.is_file() {
+            files.push(path);
+        } else if depth < DEEPEST && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            // A folder that may not be read is passed over.
+            let _ = walk(&path, depth + 1, files);
+        }
+    }
+    Ok(())
+}
+
+/// What a file is; an archive of several files is each of them.
+fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examined>> {
+    if path.is_dir() {
+        return vec![Ok(Examined::Own(crate::store::open, path.to_owned()))];
+    }
+    let is_part_of_run = path
+        .file_name()
+        .is_some_and(|name| name == "run.json" || name == "journal.jsonl");
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| is_part_of_run && crate::store::is_run(folder))
+    {
+        return vec![Ok(Examined::Own(crate::store::open, folder.to_owned()))];
+    }
+    let context = |error: anyhow::Error, name: &str| anyhow!("{name}: {error:#}");
+    let name = path.display().to_string();
+    let start = match first_bytes(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![Err(context(error, &name))],
+    };
+    if !start.starts_with(b"PK\x03\x04") && !start.starts_with(b"PK\x05\x06") {
+        return vec![examine_file(path, &[], options, is_named).map_err(|error| context(error, &name))];
+    }
+    let members = match source::members(path) {
+        Ok(members) => members,
+        Err(error) => return vec![Err(error)],
+    };
+    if members
+        .iter()
+        .any(|member| member == "header.json" || member == "_journal/start.json")
+    {
+        let log = head::eval_log(path, &members).and_then(|start| recognise(path, start, options, is_named));
+        return vec![log.map_err(|error| context(error, &name))];
+    }
+    let visible = members
+        .iter()
+        .filter(|member| !member.rsplit('/').next().is_some_and(|file| file.starts_with('.')));
+    let each = visible.take(MOST_FILES).map(|member| {
+        let layers = [Layer::Member(member.clone())];
+        examine_file(path, &layers, options, is_named).map_err(|error| context(error, &format!("{name}/{member}")))
+    });
+    let mut found: Vec<Result<Examined>> = each.collect();
+    if found.is_empty() {
+        found.push(Err(anyhow!("{name}: an empty zip archive")));
+    }
+    found
+}
+
+fn first_bytes(path: &Path) -> Result<Vec<u8>> {
+    source::head(path, &[], 8)
+}
+
+fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool) -> Result<Examined> {
+    if layers.is_empty() && first_bytes(path)?.starts_with(b"PAR1") {
+        let (columns, _) = crate::parquet::columns(path)?;
+        if options.map.is_empty() && crate::parquet::is_trace(&columns) {
+            return Ok(Examined::Own(crate::parquet::open, path.to_owned()));
+        }
+    }
+    let start = head::start(path, layers)?;
+    recognise(path, start, options, is_named)
+}
+
+fn recognise(path: &Path, start: Start, options: &Options, is_named: bool) -> Result<Examined> {
+    let stem = stem_of(path, &start.layers);
+    let short = stem.rsplit('/').next().unwrap_or(&stem).to_owned();
+    let head = start.head(&short)?;
+    if head.document.as_ref().is_some_and(refuse::is_results)
+        && start.layers.iter().all(|layer| !matches!(layer, Layer::Member(_)))
+    {
+        return Ok(Examined::Results(path.to_owned()));
+    }
+    let sniffed = match super::sniff(&head, options) {
+        Err(error)
+            if head.document.is_some() && start.source == "JSON" && refuse::json_without_answers(&head).is_none() =>
+        {
+            sniff_within(path, &start, &head, options)?.ok_or(error)?
+        }
+        other => other?,
+    };
+    Ok(Examined::Foreign(Box::new(Candidate {
+        path: path.to_owned(),
+        stem,
+        layers: start.layers,
+        sniffed,
+        is_named,
+    })))
+}
+
+/// Rows of a known kind in the midst of a document.
+fn sniff_within(path: &Path, start: &Start, head: &Head, options: &Options) -> Result<Option<Sniffed>> {
+    let Some((shape, rows)) = head::rows_within(path, &start.layers)? else {
+        return Ok(None);
+    };
+    let rows: Vec<Object> = rows
+        .split(|byte| *byte == b'\n')
+        .map(|row| Object::read(row).0)
+        .filter(|row| !row.is_empty())
+        .collect();
+    let inner = Head {
+        stem: head.stem.clone(),
+        shape,
+        rows,
+        document: None,
+        is_eval_log: false,
+        source: "JSON document",
+    };
+    super::sniff(&inner, options).map(Some)
+}
+
+/// The path without the endings of packings and formats.
+fn stem_of(path: &Path, layers: &[Layer]) -> String {
+    let member = layers.iter().find_map(|layer| {
+        if let Layer::Member(name) = layer {
+            Some(name.as_str())
+        } else {
+            None
+        }
+    });
+    let mut stem = match member {
+        // An archive of one file is named after it.
+        Some(member) => path
+            .parent()
+            .unwrap_or(Path::new(""))
+            .join(member)
+            .display()
+            .to_string(),
+        None => path.display().to_string(),
+    };
+    loop {
+        let ending = [
+            ".gz", ".zst", ".zip", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".eval", ".txt",
+        ]
+        .iter()
+        .find(|ending| stem.to_ascii_lowercase().ends_with(*ending));
+        match ending {
+            Some(ending) => stem.truncate(stem.len() - ending.len()),
+            None => return stem,
+        }
+    }
+}
+
+/// What the files of one run share.
+fn run_key(candidate: &Candidate) -> String {
+    let sniffed = &candidate.sniffed;
+    let folder = candidate.stem.rsplit_once('/').map_or("", |(folder, _)| folder);
+    match (&sniffed.split, &sniffed.run) {
+        (None, _) => candidate.stem.clone(),
+        (Some(split), Some(run)) => format!("{} {} {run}", sniffed.format, without(folder, split)),
+        (Some(split), None) => format!("{} {}", sniffed.format, without(&candidate.stem, split)),
+    }
+}
+
+/// A path without the subject in it, however that is written.
+fn without(path: &str, split: &str) -> String {
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], " ");
+    plain(path).replacen(&plain(split), "\u{1}", 1)
+}
+
+/// Candidates by run, in the order of their first file, each with that file's place.
+fn grouped(candidates: Vec<Candidate>) -> Vec<(usize, Vec<Candidate>)> {
+    let mut groups: Vec<(String, usize, Vec<Candidate>)> = Vec::new();
+    for (place, candidate) in candidates.into_iter().enumerate() {
+        let key = run_key(&candidate);
+        let is_new_split = |members: &[Candidate]| {
+            members
+                .iter()
+                .all(|member| member.sniffed.split != candidate.sniffed.split)
+        };
+        match groups
+            .iter_mut()
+            .find(|(known, _, members)| *known == key && is_new_split(members))
+        {
+            Some((_, _, members)) => members.push(candidate),
+            None => groups.push((key, place, vec![candidate])),
+        }
+    }
+    groups.into_iter().map(|(_, place, members)| (place, members)).collect()
+}
+
+fn run_of(mut members: Vec<Candidate>, results: &[PathBuf], options: &Options) -> Group {
+    members.sort_by(|a, b| a.sniffed.split.cmp(&b.sniffed.split).then_with(|| a.path.cmp(&b.path)));
+    let is_named = members.iter().any(|member| member.is_named);
+    let first = &members[0];
+    let mut facts = Facts {
+        format: first.sniffed.format,
+        name: first
+            .sniffed
+            .name
+            .clone()
+            .unwrap_or_else(|| first.stem.rsplit('/').next().unwrap_or_default().to_owned()),
+        path: if members.len() == 1 {
+            first.path.clone()
+        } else {
+            first.path.parent().unwrap_or(&first.path).to_owned()
+        },
+        manifest: first.sniffed.manifest.clone(),
+        notices: Vec::new(),
+    };
+    let mut version = None;
+    if facts.format == "lm-eval" {
+        version = read_results(&first.path, first.sniffed.run.as_deref(), results, &mut facts);
+    }
+    let scratch = options.cache_dir.as_ref().map(|folder| folder.join("unpacked"));
+    let parts = members.into_iter().map(|member| {
+        let mut layout: Arc<dyn super::layout::Layout> = Arc::from(member.sniffed.layout);
+        if let Some(version) = &version
+            && let Some(named) = layout.with_version(version)
+        {
+            layout = Arc::from(named);
+        }
+        Part {
+            source: Source::new(&member.path, member.layers, scratch.as_deref()),
+            layout,
+            shape: member.sniffed.shape,
+            format: member.sniffed.format,
+        }
+    });
+    Group {
+        is_named,
+        content: Content::Foreign(parts.collect(), facts),
+    }
+}

@@ -1,0 +1,271 @@
+//! The start of a file: what tells its format.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow};
+
+use super::json::{self, Object};
+use super::source::{self, Layer};
+use super::split::{Shape, Splitter};
+use super::{refuse, tables};
+
+/// Bytes that are read of each file to tell what it is.
+const LENGTH: u64 = 256 << 10;
+
+/// A JSON document of unknown layout is read whole to find its rows, up to this size.
+const DOCUMENT: u64 = 64 << 20;
+
+/// The start of a file as JSON, whatever it is packed in.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// Taken off so far.
+    pub layers: Vec<Layer>,
+    pub bytes: Vec<u8>,
+    /// The bytes are all there is.
+    pub is_whole: bool,
+    /// An Inspect archive's `header.json`.
+    pub header: Option<Vec<u8>>,
+    /// What the rows are written in.
+    pub source: &'static str,
+}
+
+/// What formats are told by.
+#[derive(Debug)]
+pub(crate) struct Head<'a> {
+    /// The file's name without endings.
+    pub stem: String,
+    pub shape: Shape,
+    /// The first rows; the last may lack fields where the start ends inside it.
+    pub rows: Vec<Object<'a>>,
+    /// The fields of a document that is one object, as far as the start reaches.
+    pub document: Option<Object<'a>>,
+    pub is_eval_log: bool,
+    pub source: &'static str,
+}
+
+/// Reads the start of a file whose outer `layers` are known.
+pub(crate) fn start(path: &Path, layers: &[Layer]) -> Result<Start> {
+    let mut layers = layers.to_vec();
+    loop {
+        let bytes = source::head(path, &layers, LENGTH)?;
+        let is_whole = (bytes.len() as u64) < LENGTH;
+        let packing = match bytes.as_slice() {
+            [0x1f, 0x8b, ..] => Some(Layer::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Layer::Zstd),
+            _ => None,
+        };
+        match packing {
+            Some(layer) if layers.len() < 3 => layers.push(layer),
+            Some(_) => return Err(anyhow!("packed more than three times over")),
+            None if bytes.starts_with(b"PAR1") => return table(path, layers, Layer::Parquet),
+            None => return text(path, layers, &bytes, is_whole),
+        }
+    }
+}
+
+fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result<Start> {
+    let content = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match content.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{' | b'[') => {
+            let bytes = content.to_vec();
+            Ok(Start {
+                layers,
+                bytes,
+                is_whole,
+                header: None,
+                source: "JSON",
+            })
+        }
+        _ if content.contains(&0) => Err(anyhow!(refuse::other(content))),
+        _ => match tables::csv_separator(content, is_whole) {
+            Some(separator) => table(path, layers, Layer::Csv(separator)),
+            None => Err(anyhow!(refuse::other(content))),
+        },
+    }
+}
+
+/// A table's start, as rows of JSON.
+fn table(path: &Path, mut layers: Vec<Layer>, table: Layer) -> Result<Start> {
+    let mut rows = Vec::new();
+    let kind = if let Layer::Csv(separator) = table {
+        let bytes = source::head(path, &layers, LENGTH)?;
+        tables::csv_rows(bytes.as_slice(), separator, 5, &mut rows)?;
+        "CSV"
+    } else {
+        let file = if layers.is_empty() {
+            File::open(path)?
+        } else {
+            source::Source::new(path, layers.clone(), None).unpacked()?
+        };
+        tables::parquet_rows(file, 5, &mut rows)?;
+        "parquet"
+    };
+    layers.push(table);
+    Ok(Start {
+        layers,
+        bytes: rows,
+        is_whole: false,
+        header: None,
+        source: kind,
+    })
+}
+
+/// The start of an Inspect archive: its header, and its first sample as the only row.
+pub(crate) fn eval_log(path: &Path, members: &[String]) -> Result<Start> {
+    let part = |name: &str| source::head(path, &[Layer::Member(name.to_owned())], DOCUMENT);
+    let header = ["header.json", "_journal/start.json"]
+        .iter()
+        .find(|name| members.iter().any(|member| member == *name));
+    let header = part(header.context("an Inspect log without a header")?)?;
+    let first = members
+        .iter()
+        .find(|name| source::is_sample(name))
+        .context("an Inspect log without samples")?;
+    let bytes = part(first)?;
+    Ok(Start {
+        layers: vec![Layer::Samples],
+        bytes,
+        is_whole: true,
+        header: Some(header),
+        source: "JSON",
+    })
+}
+
+impl Start {
+    pub fn head(&self, stem: &str) -> Result<Head<'_>> {
+        let mut head = Head {
+            stem: stem.to_owned(),
+            shape: Shape::Lines,
+            rows: Vec::new(),
+            document: None,
+            is_eval_log: false,
+            source: self.source,
+        };
+        if let Some(header) = &self.header {
+            head.is_eval_log = true;
+            head.shape = Shape::Stream;
+            head.document = Some(Object::read(header).0);
+        } else if self.source != "JSON" {
+            head.shape = Shape::Lines;
+        } else if first_byte(&self.bytes) == Some(b'[') {
+            head.shape = Shape::Array(Vec::new());
+        } else {
+            (head.shape, head.document) = self.objects()?;
+        }
+        head.rows = self.rows(&head.shape);
+        Ok(head)
+    }
+
+    /// The shape of a text that starts with an object, and its fields where it may be one document.
+    fn objects(&self) -> Result<(Shape, Option<Object<'_>>)> {
+        let (object, end) = Object::read(&self.bytes);
+        let start = self
+            .bytes
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace())
+            .unwrap_or(0);
+        let first_line = memchr::memchr(b'\n', &self.bytes[start..]).map_or(self.bytes.len(), |at| start + at);
+        match end {
+            Ok(end) => {
+                let shape = if end <= first_line { Shape::Lines } else { Shape::Stream };
+                let has_more = self.bytes[end..].iter().any(|byte| !byte.is_ascii_whitespace());
+                Ok((shape, Some(object).filter(|_| !has_more)))
+            }
+            Err(error) if error.is_cut && !self.is_whole => {
+                let shape = if error.at <= first_line {
+                    Shape::Lines
+                } else {
+                    Shape::Stream
+                };
+                Ok((shape, Some(object)))
+            }
+            Err(error) => {
+                let later = self.bytes.split(|byte| *byte == b'\n').skip(1).take(1000);
+                let is_lines = later.filter(|line| Object::parse(line).is_ok()).count() > 0;
+                if is_lines || (error.is_cut && !object.is_empty()) {
+                    return Ok((Shape::Lines, Some(object).filter(|_| !is_lines)));
+                }
+                Err(anyhow!("broken JSON: {error}"))
+            }
+        }
+    }
+
+    /// The rows that the start reaches, as objects.
+    fn rows(&self, shape: &Shape) -> Vec<Object<'_>> {
+        let mut splitter = Splitter::new(shape.clone(), 0);
+        let mut found = Vec::new();
+        splitter.feed(&self.bytes, &mut found);
+        splitter.finish(&mut found);
+        let objects = found
+            .iter()
+            .map(|row| Object::read(&self.bytes[row.start as usize..row.end as usize]).0);
+        objects.filter(|object| !object.is_empty()).take(20).collect()
+    }
+}
+
+fn first_byte(bytes: &[u8]) -> Option<u8> {
+    bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace())
+}
+
+/// Finds the rows inside a document of unknown layout: the arrays of objects that have the same keys as the first such
+/// array. Gives the path to them and the start of a text in which they are the rows.
+pub(crate) fn rows_within(path: &Path, layers: &[Layer]) -> Result<Option<(Shape, Vec<u8>)>> {
+    let bytes = source::head(path, layers, DOCUMENT)?;
+    if bytes.len() as u64 >= DOCUMENT {
+        return Ok(None);
+    }
+    let Ok(end) = json::value_end(&bytes, 0) else {
+        return Ok(None);
+    };
+    let value = json::Raw(&bytes[..end]).value();
+    let mut tables = Vec::new();
+    find_tables(&value, &mut Vec::new(), &mut tables);
+    let Some((first_path, first)) = tables.first() else {
+        return Ok(None);
+    };
+    let columns = columns_of(first);
+    let same = tables
+        .iter()
+        .filter(|(path, rows)| path.len() == first_path.len() && columns_of(rows) == columns);
+    let mut path = first_path.clone();
+    for (other, _) in same {
+        for (key, other_key) in path.iter_mut().zip(other) {
+            if key != other_key {
+                "*".clone_into(key);
+            }
+        }
+    }
+    let rows: Vec<String> = first.iter().take(5).map(serde_json::Value::to_string).collect();
+    Ok(Some((Shape::Array(path), rows.join("\n").into_bytes())))
+}
+
+type Table<'a> = (Vec<String>, &'a [serde_json::Value]);
+
+fn columns_of(rows: &[serde_json::Value]) -> Vec<&String> {
+    rows.first()
+        .and_then(serde_json::Value::as_object)
+        .map(|row| row.keys().collect())
+        .unwrap_or_default()
+}
+
+fn find_tables<'a>(value: &'a serde_json::Value, path: &mut Vec<String>, tables: &mut Vec<Table<'a>>) {
+    let Some(fields) = value.as_object().filter(|_| path.len() < 8) else {
+        return;
+    };
+    for (key, value) in fields {
+        path.push(key.clone());
+        match value.as_array() {
+            Some(rows)
+                if rows
+                    .first()
+                    .and_then(serde_json::Value::as_object)
+                    .is_some_and(|row| row.len() > 1) =>
+            {
+                tables.push((path.clone(), rows));
+            }
+            _ => find_tables(value, path, tables),
+        }
+        path.pop();
+    }
+}

@@ -1,0 +1,201 @@
+//! HELM scenario states: one request a question (the options in the prompt), or one an option.
+
+use anyhow::{Context, Result, bail};
+
+use super::harness;
+use super::head::Head;
+use super::json::{Object, Raw};
+use super::layout::{Answer, Entry, Layout, Sniffed, Tally, flag, mark, set_completion};
+use super::split::Shape;
+use crate::benchmark::hash::hash_text;
+use crate::record::{Finish, INVALID, Record, letter};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Helm {
+    method: String,
+    subject: String,
+    benchmark: &'static str,
+}
+
+pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
+    let document = head.document.as_ref()?;
+    let spec = document.get("adapter_spec")?.object();
+    let method = spec.text("method").unwrap_or_default();
+    let instructions = spec.text("instructions").unwrap_or_default();
+    let subject = instructions
+        .split_once("(with answers) about ")
+        .map(|(_, rest)| rest.trim_end().trim_end_matches('.').replace(' ', "_"))
+        .unwrap_or_default();
+    Some(Sniffed {
+        format: "helm",
+        split: Some(subject.clone()).filter(|subject| !subject.is_empty()),
+        layout: Box::new(Helm {
+            method,
+            benchmark: if subject.is_empty() { "" } else { "mmlu" },
+            subject,
+        }),
+        shape: Shape::Array(vec!["request_states".to_owned()]),
+        name: spec.text("model").or_else(|| spec.text("model_deployment")),
+        run: spec.text("model"),
+        manifest: Some(serde_json::json!({ "adapter_spec": document.get("adapter_spec")?.value() })),
+    })
+}
+
+impl Helm {
+    fn is_separate(&self) -> bool {
+        self.method.starts_with("multiple_choice_separate")
+    }
+}
+
+impl Layout for Helm {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+        let states = entry.objects()?;
+        let first = states.first().context("no request")?;
+        let instance = first.object("instance");
+        if instance.get("perturbation").is_some() {
+            return Ok(Vec::new());
+        }
+        let references = instance.get("references").map(Raw::list).unwrap_or_default();
+        let references: Vec<Object> = references.into_iter().map(Raw::object).collect();
+        let reference_text = |reference: &Object| reference.object("output").text("text").unwrap_or_default();
+        let mapping = first.object("output_mapping");
+        let options: Vec<String> = if mapping.is_empty() {
+            references.iter().map(reference_text).collect()
+        } else {
+            mapping.fields().map(|(_, text)| text.shown()).collect()
+        };
+        if options.len() < 2 {
+            bail!("a HELM run whose questions have no options (method {})", self.method);
+        }
+        let gold = references.iter().find(|reference| {
+            reference
+                .get("tags")
+                .is_some_and(|tags| tags.list().iter().any(|tag| tag.text().as_deref() == Some("correct")))
+        });
+        let gold = gold.map(reference_text).unwrap_or_default();
+        let answer = options
+            .iter()
+            .position(|option| *option == gold)
+            .and_then(letter)
+            .map_or(gold, String::from);
+        let request = first.object("request");
+        let id = instance
+            .text("id")
+            .and_then(|id| id.trim_start_matches("id").parse().ok());
+        let mut record = Record {
+            question_id: id.unwrap_or(entry.number as i64),
+            attempt: first.get("train_trial_index").and_then(Raw::int).unwrap_or(0),
+            benchmark: self.benchmark.to_owned(),
+            category: self.subject.clone(),
+            subject: self.subject.clone(),
+            question: instance.object("input").text("text").unwrap_or_default(),
+            prompt: request.text("prompt").unwrap_or_default(),
+            options,
+            answer,
+            ..Record::default()
+        };
+        record.prompt_hash = hash_text(&record.prompt);
+        if self.is_separate() {
+            score(&states, &mut record)?;
+        } else {
+            self.read_completion(first, &mapping, &mut record);
+        }
+        mark(&mut record);
+        if self.benchmark == "mmlu" {
+            super::harness_doc(&mut record);
+        }
+        let order = entry.number as i64;
+        Ok(vec![Answer {
+            record,
+            order,
+            is_local_id: true,
+            ..Answer::default()
+        }])
+    }
+
+    fn kind(&self, tally: &Tally) -> String {
+        let subjects = if tally.files > 1 {
+            format!(", {} subjects", tally.files)
+        } else {
+            String::new()
+        };
+        format!("HELM scenario state, {}{subjects}", self.method)
+    }
+
+    fn group(&self, entry: &Entry) -> Option<String> {
+        if !self.is_separate() {
+            return None;
+        }
+        let state = entry.object().ok()?;
+        let instance = state.object("instance");
+        let perturbation = instance.get("perturbation").map(Raw::shown).unwrap_or_default();
+        Some(format!(
+            "{} {} {perturbation}",
+            instance.text("id")?,
+            state.get("train_trial_index").map(Raw::shown)?
+        ))
+    }
+}
+
+impl Helm {
+    /// HELM reads a pick as the stripped completion where the output mapping knows it; chains of thought are read by
+    /// the harness rule.
+    fn read_completion(&self, state: &Object, mapping: &Object, record: &mut Record) {
+        let result = state.object("result");
+        let completion = result
+            .get("completions")
+            .and_then(|list| list.list().first().map(|raw| raw.object()));
+        let completion = completion.unwrap_or_default();
+        set_completion(record, completion.get("text"));
+        let stripped = record.reasoning.trim();
+        record.pick = if mapping.has(stripped) {
+            stripped.to_owned()
+        } else if self.method.contains("chain_of_thought") {
+            harness::read(stripped)
+        } else {
+            INVALID.to_owned()
+        };
+        record.finish = match completion.object("finish_reason").text("reason").as_deref() {
+            Some("length" | "max_tokens") => Some(Finish::Length),
+            Some("stop" | "endoftext" | "end_turn") => Some(Finish::Eos),
+            Some("stop_sequence") => Some(Finish::Stop),
+            _ => None,
+        };
+        if result.get("success").and_then(Raw::truth) == Some(false) {
+            record.finish = Some(Finish::Error);
+            flag(record, "error");
+        }
+        record.seconds = result.get("request_time").and_then(Raw::float).unwrap_or(0.0) as f32;
+    }
+}
+
+/// One request an option: the pick is the option with the largest log-probability.
+fn score(states: &[Object], record: &mut Record) -> Result<()> {
+    let mut logprobs = vec![f64::NEG_INFINITY; record.options.len()];
+    for state in states {
+        // Calibration requests score the option without the question.
+        if state.text("request_mode").as_deref() == Some("calibration") {
+            continue;
+        }
+        let index = state
+            .get("reference_index")
+            .and_then(Raw::int)
+            .and_then(|index| usize::try_from(index).ok());
+        let completion = state
+            .object("result")
+            .get("completions")
+            .and_then(|list| list.list().first().map(|raw| raw.object()));
+        let logprob = completion
+            .and_then(|completion| completion.get("logprob"))
+            .and_then(Raw::float);
+        if let (Some(index), Some(logprob)) = (index.filter(|index| *index < logprobs.len()), logprob) {
+            logprobs[index] = logprob;
+        }
+    }
+    let pick = harness::argmax(&logprobs)
+        .and_then(letter)
+        .context("no option was scored")?;
+    record.pick = pick.to_string();
+    record.logprobs = Some(logprobs.iter().map(|logprob| *logprob as f32).collect());
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! What one format knows: how an entry of a file becomes records.
+
+use std::borrow::Cow;
+
+use anyhow::{Result, bail};
+
+use super::json::{self, Object, Raw};
+use super::split::Shape;
+use crate::extract::exact_match;
+use crate::record::{INVALID, Record, letter_index};
+use crate::trace::{Field, Notice};
+
+/// The bytes of one entry: one value, or the values of rows that belong together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub bytes: &'a [u8],
+    /// Counted from 0 within its file.
+    pub number: usize,
+}
+
+impl<'a> Entry<'a> {
+    /// The entry's only object.
+    pub fn object(&self) -> Result<Object<'a>> {
+        if self.bytes.first() == Some(&b'{') {
+            return Ok(Object::parse(self.bytes)?);
+        }
+        let values = json::values(self.bytes)?;
+        let shown: String = values.first().map(|raw| raw.shown()).unwrap_or_default();
+        bail!("no row but \"{}\"", shown.chars().take(60).collect::<String>())
+    }
+
+    pub fn objects(&self) -> Result<Vec<Object<'a>>> {
+        json::values(self.bytes)?
+            .into_iter()
+            .map(|raw| Ok(Object::parse(raw.0)?))
+            .collect()
+    }
+}
+
+/// One answer of an entry.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    pub record: Record,
+    /// Rows of a file are sorted by this.
+    pub order: i64,
+    /// Answers of different series (filters) are traces of their own.
+    pub series: Cow<'static, str>,
+    /// The question's number counts within the file only.
+    pub is_local_id: bool,
+    /// Bits that the format tells its kind by.
+    pub traits: u16,
+}
+
+/// What was counted while indexing, for the line that says what a trace is.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub rows: usize,
+    pub questions: usize,
+    pub files: usize,
+    pub ranks: usize,
+    /// All bits seen.
+    pub traits: u16,
+    pub series: Vec<String>,
+    /// The series that the trace at hand holds.
+    pub own_series: String,
+}
+
+/// A format's way to read entries. One for each kind of file.
+pub(crate) trait Layout: Send + Sync {
+    /// The records of an entry; an error says what is broken in it.
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>>;
+
+    /// One line that says what the file is.
+    fn kind(&self, tally: &Tally) -> String;
+
+    /// Entries in a row that have the same key belong to one record. `None`: each stands alone.
+    fn group(&self, _entry: &Entry) -> Option<String> {
+        None
+    }
+
+    /// A text of the entry's `part`th record without reading the rest; `None` where that is no faster.
+    fn text(&self, _entry: &Entry, _part: usize, _field: Field) -> Option<String> {
+        None
+    }
+
+    /// What a reader should know about these rows.
+    fn notices(&self, _rows: &crate::trace::Rows) -> Vec<Notice> {
+        Vec::new()
+    }
+
+    /// The same layout where the writing tool's version is known.
+    fn with_version(&self, _version: &str) -> Option<Box<dyn Layout>> {
+        None
+    }
+
+    /// Whether repeated question ids are attempts, to be numbered in order.
+    fn numbers_attempts(&self) -> bool {
+        false
+    }
+}
+
+/// What a format says about a file that it recognises.
+pub(crate) struct Sniffed {
+    pub format: &'static str,
+    pub layout: Box<dyn Layout>,
+    pub shape: Shape,
+    /// The trace's name, where the content tells it (the model's).
+    pub name: Option<String>,
+    /// The subject or task that this file holds, where runs are split by it.
+    pub split: Option<String>,
+    /// What tells one run from another beside the file's name.
+    pub run: Option<String>,
+    /// Facts about the whole file, for the manifest.
+    pub manifest: Option<serde_json::Value>,
+}
+
+/// Sets `correct` from pick and answer: letters as they are, other texts as the harness compares them.
+pub(crate) fn mark(record: &mut Record) {
+    record.correct = match (letter_index(&record.pick), letter_index(&record.answer)) {
+        (Some(pick), Some(gold)) => pick == gold,
+        _ => record.pick != INVALID && !record.answer.is_empty() && exact_match(&record.pick, &record.answer),
+    };
+}
+
+/// A list of texts: numbers are written as they stand.
+pub(crate) fn texts(raw: Raw) -> Vec<String> {
+    raw.list().into_iter().map(Raw::shown).collect()
+}
+
+pub(crate) fn flag(record: &mut Record, name: &str) {
+    if !record.flags.iter().any(|flag| flag == name) {
+        record.flags.push(name.to_owned());
+    }
+}
+
+/// Puts a completion in place: null and empty are no output, broken text is marked.
+pub(crate) fn set_completion(record: &mut Record, raw: Option<Raw>) {
+    let (text, is_replaced) = completion_text(raw);
+    if is_replaced {
+        flag(record, "replaced_text");
+    }
+    if text.is_empty() {
+        flag(record, "no_output");
+    }
+    record.reasoning_chars = text.chars().count() as i64;
+    record.reasoning = text;
+}
+
+/// The text of a completion that is a string, or the first of a list of them.
+pub(crate) fn completion_text(raw: Option<Raw>) -> (String, bool) {
+    let Some(raw) = raw else { return Default::default() };
+    if let Some(marked) = raw.marked_text() {
+        return marked;
+    }
+    if raw.is_list() {
+        return completion_text(raw.list().into_iter().find(|item| !item.is_null()));
+    }
+    if raw.is_null() {
+        Default::default()
+    } else {
+        (raw.one_line(), false)
+    }
+}
+
+/// The options of the last question in a prompt: lines that start with `A.`, `A)` or `(A)`, then B, and so on.
+pub(crate) fn lettered_options(prompt: &str) -> Vec<String> {
+    let lines: Vec<&str> = prompt.lines().collect();
+    let Some(start) = lines.iter().rposition(|line| lettered(line, 'A').is_some()) else {
+        return Vec::new();
+    };
+    let mut options: Vec<String> = Vec::new();
+    for line in &lines[start..] {
+        let next = char::from(b'A' + (options.len() as u8).min(25));
+        if let Some(text) = lettered(line, next) {
+            options.push(text.to_owned());
+        } else if line.trim().is_empty() || line.starts_with("Answer") || options.len() >= 26 {
+            break;
+        } else if let Some(last) = options.last_mut() {
+            last.push('\n');
+            last.push_str(line);
+        }
+    }
+    options
+}
+
+fn lettered(line: &str, name: char) -> Option<&str> {
+    let rest = line.trim_start();
+    let rest = rest.strip_prefix('(').unwrap_or(rest).strip_prefix(name)?;
+    rest.strip_prefix([')', '.', ':']).map(str::trim)
+}

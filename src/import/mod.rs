@@ -1,0 +1,354 @@
+//! Traces that other tools wrote: told by their content, whatever they are packed in, opened as [`Trace`]s.
+
+mod cache;
+mod closed;
+mod cloze;
+mod columns;
+mod folder;
+mod harness;
+mod head;
+mod helm;
+mod index;
+mod inspect;
+mod json;
+mod layout;
+mod lm_eval;
+mod notes;
+mod reader;
+mod refuse;
+mod results;
+mod scan;
+mod source;
+mod split;
+mod tables;
+mod texts;
+mod tiger;
+
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result, anyhow, bail};
+use serde_json::Value;
+
+use self::folder::Group;
+use self::head::Head;
+use self::layout::Sniffed;
+use crate::benchmark::hash::doc_hash;
+use crate::record::{Record, letter_index};
+use crate::trace::{Notice, Trace};
+
+pub(crate) use self::closed::KIND as CLOSED_KIND;
+
+/// How files are opened.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Our column names and the file's: `--map pick=pred,reasoning=output`.
+    pub map: Vec<(String, String)>,
+    /// Where indexes of large files are kept and archives are unpacked; nothing is kept if `None`.
+    pub cache_dir: Option<PathBuf>,
+    /// Ends the opening early, with an error.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// A kind of file that can be opened.
+pub struct Format {
+    pub name: &'static str,
+    /// One line for the help.
+    pub about: &'static str,
+    sniff: fn(&Head) -> Option<Sniffed>,
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Format")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Every foreign format, in the order in which a file is held against them. Our own run folders and parquet files are
+/// told before, tables that the user maps after.
+pub static ALL: &[Format] = &[
+    Format {
+        name: "inspect",
+        about: "Inspect logs (.eval, .json) of multiple-choice tasks",
+        sniff: inspect::sniff,
+    },
+    Format {
+        name: "helm",
+        about: "HELM scenario states (.json)",
+        sniff: helm::sniff,
+    },
+    Format {
+        name: "lm-eval",
+        about: "lm-evaluation-harness samples, with their results beside",
+        sniff: lm_eval::sniff,
+    },
+    Format {
+        name: "lm-eval-0.3",
+        about: "lm-evaluation-harness 0.3 write-outs",
+        sniff: lm_eval::write_out::sniff,
+    },
+    Format {
+        name: "closed",
+        about: "closed-answer tables: one row a question, with all its picks",
+        sniff: closed::sniff,
+    },
+    Format {
+        name: "mmlu-pro",
+        about: "result lists of the MMLU-Pro authors",
+        sniff: tiger::sniff,
+    },
+    Format {
+        name: "cloze",
+        about: "tables of log-probabilities, one row an option",
+        sniff: cloze::sniff,
+    },
+];
+
+/// Reads `pick=pred,reasoning=output`.
+pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
+    let pair = |part: &str| {
+        let (ours, theirs) = part
+            .split_once('=')
+            .with_context(|| format!("--map: no = in \"{part}\""))?;
+        Ok((ours.trim().to_owned(), theirs.trim().to_owned()))
+    };
+    let map = text
+        .split(',')
+        .filter(|part| !part.trim().is_empty())
+        .map(pair)
+        .collect::<Result<Vec<_>>>()?;
+    columns::check_map(&map)?;
+    Ok(map)
+}
+
+/// Opens files and folders: files of one run as one trace, several runs as several, in the order of the paths.
+pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
+    columns::check_map(&options.map)?;
+    let (groups, refused) = folder::groups(paths, options)?;
+    let mut traces = Vec::new();
+    let mut failed: Vec<anyhow::Error> = Vec::new();
+    for group in groups {
+        let is_named = group.is_named;
+        match open_group(group, options) {
+            Ok(found) => traces.extend(found),
+            Err(error) if is_named => return Err(error),
+            Err(error) => failed.push(error),
+        }
+    }
+    let skipped: Vec<String> = failed.iter().map(|error| format!("{error:#}")).chain(refused).collect();
+    let Some(first) = traces.first_mut() else {
+        match skipped.as_slice() {
+            [] => bail!(
+                "no trace in {}",
+                paths
+                    .iter()
+                    .map(|path| path.display().to_string())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            [only] => bail!("{only}"),
+            [first, rest @ ..] => bail!("no trace: {first} (and {} more files)", rest.len()),
+        }
+    };
+    if !skipped.is_empty() {
+        let more = if skipped.len() > 8 {
+            format!("; and {} more", skipped.len() - 8)
+        } else {
+            String::new()
+        };
+        let listed = skipped.iter().take(8).cloned().collect::<Vec<_>>().join("; ");
+        let text = format!("{} files were not opened: {listed}{more}", skipped.len());
+        first.notices.push(Notice {
+            kind: "skipped_file".to_owned(),
+            text,
+        });
+    }
+    Ok(traces)
+}
+
+/// A number that changes when a file under these paths grows, changes, comes or goes: for following a run at work.
+pub fn stamp(paths: &[PathBuf]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut take = |path: &Path| {
+        if let Ok(facts) = path.metadata() {
+            (path, facts.len(), facts.modified().ok()).hash(&mut hasher);
+        }
+    };
+    for path in paths {
+        take(path);
+        for file in folder::files_under(path).unwrap_or_default() {
+            take(&file);
+            // A run folder of ours counts as one there.
+            let inside = std::fs::read_dir(&file).into_iter().flatten().flatten();
+            inside.for_each(|entry| take(&entry.path()));
+        }
+    }
+    hasher.finish()
+}
+
+fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
+    let (parts, facts) = match group.content {
+        folder::Content::Own(open, path) => {
+            let mut trace = open(&path).with_context(|| format!("opening {}", path.display()))?;
+            attach_provenance(&mut trace, &path);
+            return Ok(vec![trace]);
+        }
+        folder::Content::Foreign(parts, facts) => (Arc::new(parts), facts),
+    };
+    let place = cache::place(options.cache_dir.as_deref(), &parts, facts.format, &options.map);
+    let kept = place.as_ref().and_then(cache::load);
+    let all = if let Some(all) = kept {
+        all
+    } else {
+        let all = index::index(&parts, options.stop.as_deref())?;
+        // A cache that cannot be written only costs time.
+        let _ = place.map(|place| cache::save(&place, &all));
+        all
+    };
+    let several = all.len() > 1;
+    let trace = |indexed: index::Indexed| {
+        let one_line = |text: &str| text.replace(char::is_control, " ");
+        let name = if several {
+            format!("{} [{}]", facts.name, indexed.series)
+        } else {
+            facts.name.clone()
+        };
+        let texts = texts::Indexed {
+            parts: Arc::clone(&parts),
+            spans: indexed.spans,
+            offsets: indexed.offsets,
+            attempts: indexed.attempts,
+            kept: Mutex::new(VecDeque::new()),
+        };
+        let notices = facts.notices.iter().cloned().chain(indexed.notices).collect();
+        let mut trace = Trace {
+            name: one_line(&name),
+            path: Some(facts.path.clone()),
+            kind: one_line(&indexed.kind),
+            rows: indexed.rows,
+            texts: Arc::new(texts),
+            manifest: facts.manifest.clone(),
+            notices,
+            rule: None,
+        };
+        note_sample_count(&mut trace);
+        attach_provenance(&mut trace, &facts.path);
+        trace
+    };
+    Ok(all.into_iter().map(trace).collect())
+}
+
+/// A results file that tells of more samples than there are.
+fn note_sample_count(trace: &mut Trace) {
+    let Some(counts) = trace
+        .manifest
+        .as_ref()
+        .and_then(|manifest| manifest.get("n-samples"))
+        .and_then(Value::as_object)
+    else {
+        return;
+    };
+    let stated: u64 = counts
+        .values()
+        .filter_map(|count| count.get("effective")?.as_u64())
+        .sum();
+    let held = trace.rows.len() as u64;
+    if stated != held {
+        let text = format!(
+            "the results file tells of {} samples, here are {}",
+            count(stated as usize),
+            count(held as usize)
+        );
+        trace.notices.push(Notice {
+            kind: "sample_count".to_owned(),
+            text,
+        });
+    }
+}
+
+/// Puts `provenance/*.json` beside a set into the manifest, under `provenance`.
+fn attach_provenance(trace: &mut Trace, path: &Path) {
+    const LARGEST: u64 = 4 << 20;
+    let folder = if path.is_dir() {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    }
+    .join("provenance");
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let is_small = path.metadata().is_ok_and(|facts| facts.len() <= LARGEST);
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        let value = serde_json::from_slice(&std::fs::read(path).ok().filter(|_| is_small && is_json)?).ok()?;
+        Some((path.file_stem()?.to_string_lossy().into_owned(), value))
+    };
+    let found: serde_json::Map<String, Value> = paths.iter().take(100).filter_map(read).collect();
+    if found.is_empty() {
+        return;
+    }
+    let manifest = trace
+        .manifest
+        .get_or_insert_with(|| Value::Object(serde_json::Map::new()));
+    if let Some(fields) = manifest.as_object_mut() {
+        fields.insert("provenance".to_owned(), Value::Object(found));
+    }
+}
+
+/// Tells what a file is, or why it cannot be opened.
+fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
+    if !options.map.is_empty()
+        && let Some(Ok(sniffed)) = columns::sniff(head, &options.map)
+    {
+        return Ok(sniffed);
+    }
+    if let Some(sniffed) = ALL.iter().find_map(|format| (format.sniff)(head)) {
+        return Ok(sniffed);
+    }
+    if let Some(what) = refuse::json_without_answers(head) {
+        bail!("{what}");
+    }
+    let is_document = head.document.is_some() && head.source == "JSON" && options.map.is_empty();
+    match columns::sniff(head, &options.map) {
+        Some(Err(_)) if is_document => {
+            let keys: Vec<&str> = head.document.iter().flat_map(json::Object::keys).take(8).collect();
+            bail!("a JSON document without rows of answers (keys {})", keys.join(", "))
+        }
+        Some(sniffed) => sniffed,
+        None => Err(anyhow!("JSON without rows of answers")),
+    }
+}
+
+/// The row of the MMLU set that a record tells of, for its hash: the set's columns in its order.
+fn harness_doc(record: &mut Record) {
+    let Some(gold) = letter_index(&record.answer).filter(|gold| *gold < record.options.len()) else {
+        return;
+    };
+    let doc = serde_json::json!({
+        "question": record.question,
+        "subject": record.subject,
+        "choices": record.options,
+        "answer": gold,
+    });
+    record.doc_hash = doc_hash(&doc);
+    record.doc = Some(doc.to_string());
+}
+
+/// A count with its thousands parted.
+pub(crate) fn count(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

@@ -1,0 +1,86 @@
+//! The results files of lm-eval, which lie beside its samples.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::folder::Facts;
+use super::{head, json, source};
+use crate::trace::Notice;
+
+/// A results file is read up to this size.
+const LARGEST_RESULTS: u64 = 64 << 20;
+
+/// Puts the run's results file into the manifest: of the same time stamp, or the only one beside. Gives the version of
+/// the harness, where it is told.
+pub(super) fn read_results(sample: &Path, stamp: Option<&str>, known: &[PathBuf], facts: &mut Facts) -> Option<String> {
+    let folder = sample.parent().unwrap_or(Path::new(""));
+    let beside = std::fs::read_dir(if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    });
+    let beside = beside
+        .ok()
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    let name_of = |path: &PathBuf| {
+        path.file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    let mut found: Vec<PathBuf> = beside
+        .chain(known.iter().cloned())
+        .filter(|path| name_of(path).starts_with("results"))
+        .collect();
+    found.retain(|path| stamp.is_none_or(|stamp| name_of(path).contains(stamp)));
+    found.sort_by_key(name_of);
+    found.dedup_by_key(|path| name_of(path));
+    let read = |path: &PathBuf| -> Option<Value> {
+        let start = head::start(path, &[]).ok()?;
+        let whole = source::head(path, &start.layers, LARGEST_RESULTS).ok()?;
+        Some(json::Raw(whole.trim_ascii()).value()).filter(Value::is_object)
+    };
+    let only = if found.len() == 1 || stamp.is_some() {
+        found.first().and_then(read)
+    } else {
+        None
+    };
+    let Some(results) = only else {
+        let text = "results_*.json not found; figures computed from the samples".to_owned();
+        facts.notices.push(Notice {
+            kind: "no_results".to_owned(),
+            text,
+        });
+        let model_folder = folder.file_name().map(|name| name.to_string_lossy().replace("__", "/"));
+        if stamp.is_some()
+            && let Some(model) = model_folder.filter(|name| name.contains('/'))
+        {
+            facts.name = model;
+        }
+        return None;
+    };
+    let text = |keys: &[&str]| {
+        keys.iter()
+            .try_fold(&results, |value, key| value.get(key))
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let of_arguments = || {
+        let arguments = text(&["config", "model_args"])?;
+        arguments
+            .split(',')
+            .find_map(|part| part.strip_prefix("pretrained=").or(part.strip_prefix("model=")))
+            .map(str::to_owned)
+    };
+    if let Some(name) = text(&["model_name"])
+        .or_else(of_arguments)
+        .filter(|name| !name.is_empty())
+    {
+        facts.name = name;
+    }
+    let version = text(&["lm_eval_version"]);
+    facts.manifest = Some(results);
+    version
+}

@@ -1,0 +1,238 @@
+//! The result lists of the MMLU-Pro authors: the questions of the set, each with the model's text and what was read.
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+
+use super::head::Head;
+use super::json::{Object, Raw};
+use super::layout::{Answer, Entry, Layout, Sniffed, Tally, completion_text, flag, mark, set_completion, texts};
+use super::{count, harness};
+use crate::benchmark::hash::doc_hash;
+use crate::record::{INVALID, Record, letter, letter_index};
+use crate::trace::{Field, Notice, Rows};
+
+/// Where the text of the model stands, by the script that wrote the file.
+const TEXTS: [&str; 10] = [
+    "model_outputs",
+    "generated_text",
+    "response",
+    "model_output",
+    "model_response",
+    "outputs",
+    "output",
+    "completion",
+    "generation",
+    "raw_output",
+];
+const PICKS: [&str; 6] = [
+    "pred",
+    "prediction",
+    "predicted_answer",
+    "extracted_answer",
+    "model_answer",
+    "parsed_answer",
+];
+
+/// The columns of the question set, in its order.
+const DOC: [&str; 8] = [
+    "question_id",
+    "question",
+    "options",
+    "answer",
+    "answer_index",
+    "cot_content",
+    "category",
+    "src",
+];
+
+/// Test questions of MMLU-Pro a category.
+const QUESTIONS: [(&str, usize); 14] = [
+    ("biology", 717),
+    ("business", 789),
+    ("chemistry", 1132),
+    ("computer science", 410),
+    ("economics", 844),
+    ("engineering", 969),
+    ("health", 818),
+    ("history", 381),
+    ("law", 1101),
+    ("math", 1351),
+    ("other", 924),
+    ("philosophy", 499),
+    ("physics", 1299),
+    ("psychology", 798),
+];
+
+#[derive(Debug, Clone)]
+pub(crate) struct Tiger {
+    text: Option<String>,
+    pick: Option<&'static str>,
+}
+
+pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
+    let is_row = |row: &&Object| {
+        let is_question = row.has("options") && (row.has("answer") || row.has("answer_index"));
+        is_question && (row.has("question_id") || row.has("question")) && !row.has("doc") && !row.has("picks")
+    };
+    let rows: Vec<&Object> = head.rows.iter().filter(is_row).collect();
+    let has = |key: &&&str| rows.iter().any(|row| row.has(key));
+    let text = TEXTS.iter().find(has).map(|key| (*key).to_owned());
+    let pick = PICKS.iter().find(has).copied();
+    if text.is_none() && pick.is_none() {
+        return None;
+    }
+    let name = head
+        .stem
+        .strip_prefix("model_outputs_")
+        .map(|rest| match rest.rsplit_once('_') {
+            Some((name, shots)) if shots.ends_with("shots") || shots.ends_with("shot") => name.to_owned(),
+            _ => rest.to_owned(),
+        });
+    Some(Sniffed {
+        format: "mmlu-pro",
+        layout: Box::new(Tiger { text, pick }),
+        shape: head.shape.clone(),
+        name,
+        split: rows.iter().find_map(|row| row.text("category")),
+        run: None,
+        manifest: None,
+    })
+}
+
+impl Layout for Tiger {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+        let row = entry.object()?;
+        let options = row.get("options").context("no options")?;
+        let id = row.get("question_id").and_then(Raw::int);
+        let category = row.text("category").unwrap_or_default();
+        let doc = doc(&row);
+        let mut record = Record {
+            question_id: id.unwrap_or(entry.number as i64),
+            benchmark: "mmlu_pro".to_owned(),
+            subject: category.clone(),
+            category,
+            question: row.text("question").unwrap_or_default(),
+            options: texts(options),
+            answer: gold(&row)?,
+            prompt: row.first(&["prompt", "input_text"]).map(Raw::shown).unwrap_or_default(),
+            doc_hash: doc_hash(&doc),
+            doc: Some(doc.to_string()),
+            ..Record::default()
+        };
+        let text = self.text_of(&row);
+        if text.is_some() || self.text.is_some() {
+            set_completion(&mut record, text);
+        }
+        record.pick = match (self.pick, self.pick.and_then(|key| row.get(key))) {
+            (_, Some(pick)) => pick.shown(),
+            (Some(_), None) => INVALID.to_owned(),
+            (None, None) => {
+                flag(&mut record, "pick_read");
+                harness::read(&record.reasoning)
+            }
+        };
+        if record.pick.is_empty() {
+            INVALID.clone_into(&mut record.pick);
+        }
+        if let (Some(index), Some(gold)) = (row.get("answer_index").and_then(Raw::int), letter_index(&record.answer))
+            && index != gold as i64
+        {
+            flag(&mut record, "gold_conflict");
+        }
+        mark(&mut record);
+        Ok(vec![Answer {
+            record,
+            order: entry.number as i64,
+            is_local_id: id.is_none(),
+            ..Answer::default()
+        }])
+    }
+
+    fn kind(&self, tally: &Tally) -> String {
+        let text = self
+            .text
+            .as_ref()
+            .map_or_else(|| "without texts".to_owned(), |key| format!("text under {key}"));
+        let files = if tally.files > 1 {
+            format!(", {} files, one a category", tally.files)
+        } else {
+            String::new()
+        };
+        format!("MMLU-Pro authors' result list, {text}{files}")
+    }
+
+    fn text(&self, entry: &Entry, _part: usize, field: Field) -> Option<String> {
+        let row = entry.object().ok()?;
+        match field {
+            Field::Completion => Some(completion_text(self.text_of(&row)).0),
+            Field::Question => row.text("question"),
+            Field::Prompt => None,
+        }
+    }
+
+    fn notices(&self, rows: &Rows) -> Vec<Notice> {
+        missing(rows).into_iter().collect()
+    }
+}
+
+impl Tiger {
+    fn text_of<'a>(&self, row: &Object<'a>) -> Option<Raw<'a>> {
+        row.get(self.text.as_deref()?).or_else(|| row.first(&TEXTS))
+    }
+}
+
+/// The row's columns of the question set, in the set's order.
+fn doc(row: &Object) -> Value {
+    let fields = DOC
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), row.field(key)?.value())));
+    Value::Object(fields.collect::<Map<String, Value>>())
+}
+
+/// The gold letter; where there is only an index, the letter of that.
+fn gold(row: &Object) -> Result<String> {
+    if let Some(answer) = row.get("answer") {
+        return Ok(answer.shown());
+    }
+    let index = row
+        .get("answer_index")
+        .and_then(Raw::int)
+        .and_then(|index| usize::try_from(index).ok());
+    match index.and_then(letter) {
+        Some(gold) => Ok(gold.to_string()),
+        None => bail!("no answer and no answer_index"),
+    }
+}
+
+/// Questions of the test set that are not in the file: of the whole set, or of the categories that the file has.
+fn missing(rows: &Rows) -> Option<Notice> {
+    let held: std::collections::HashSet<i64> = rows.question_id.iter().copied().collect();
+    let categories: Vec<&str> = rows.category.list().iter().map(|name| &**name).collect();
+    let expected = |name: &str| {
+        QUESTIONS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, questions)| *questions)
+    };
+    let is_whole_set = categories.len() > QUESTIONS.len() / 2;
+    let expected = if is_whole_set {
+        QUESTIONS.iter().map(|(_, questions)| questions).sum()
+    } else {
+        categories.iter().map(|name| expected(name)).sum::<Option<usize>>()?
+    };
+    let lacking = expected.checked_sub(held.len()).filter(|lacking| *lacking > 0)?;
+    let of = if is_whole_set {
+        String::new()
+    } else {
+        format!(" of {}", categories.join(", "))
+    };
+    let text = format!(
+        "{} of {} questions{of} are not in this file",
+        count(lacking),
+        count(expected)
+    );
+    Some(Notice {
+        kind: "missing_rows".to_owned(),
+        text,
+    })
+}
