@@ -1,0 +1,353 @@
+//! The slice, to a file that other tools read.
+
+mod csv;
+mod jsonl;
+mod lm_eval;
+mod parquet;
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+
+use crate::extract::Rule;
+use crate::trace::{Rows, Trace};
+
+/// A file format.
+#[derive(Debug)]
+pub struct Format {
+    pub name: &'static str,
+    pub extension: &'static str,
+    pub about: &'static str,
+    write: Writer,
+}
+
+/// How a format is written.
+#[derive(Debug)]
+enum Writer {
+    /// One file, rows one after another.
+    Rows(fn(&Slice, &mut dyn Write) -> Result<()>),
+    /// A folder of files.
+    Folder(fn(&Trace, &[u32], &Path) -> Result<Vec<PathBuf>>),
+}
+
+impl Format {
+    /// Whether it is written as a folder of files.
+    pub fn is_folder(&self) -> bool {
+        matches!(self.write, Writer::Folder(_))
+    }
+}
+
+/// Every format, the default first.
+pub static ALL: &[Format] = &[
+    Format {
+        name: "jsonl",
+        extension: "jsonl",
+        about: "one JSON object a row, the source's columns in order",
+        write: Writer::Rows(jsonl::write),
+    },
+    Format {
+        name: "csv",
+        extension: "csv",
+        about: "comma-separated with a header; lists as JSON",
+        write: Writer::Rows(csv::write),
+    },
+    Format {
+        name: "parquet",
+        extension: "parquet",
+        about: "markbook's records, zstd",
+        write: Writer::Rows(parquet::write),
+    },
+    Format {
+        name: "lm-eval",
+        extension: "",
+        about: "a folder of the harness's own samples and results files, one folder an attempt",
+        write: Writer::Folder(lm_eval::write_folder),
+    },
+];
+
+/// The format of a name.
+///
+/// # Errors
+/// For an unknown name, with the list of known ones.
+pub fn format(name: &str) -> Result<&'static Format> {
+    ALL.iter().find(|format| format.name == name).with_context(|| {
+        let known: Vec<&str> = ALL.iter().map(|format| format.name).collect();
+        format!("no export format `{name}`; known: {}", known.join(", "))
+    })
+}
+
+/// Columns that can be added to the source's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extra {
+    /// Why the row is invalid.
+    Why,
+    /// Where the rule matched, in characters from 0: `match_start`, `match_end`.
+    Match,
+    Note,
+    Marks,
+}
+
+impl Extra {
+    pub const ALL: [(&'static str, Extra); 4] = [
+        ("why", Extra::Why),
+        ("match", Extra::Match),
+        ("note", Extra::Note),
+        ("marks", Extra::Marks),
+    ];
+
+    pub fn parse(name: &str) -> Result<Extra> {
+        Extra::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, extra)| *extra)
+            .with_context(|| {
+                let known: Vec<&str> = Extra::ALL.iter().map(|(name, _)| *name).collect();
+                format!("no export column `{name}`; known: {}", known.join(", "))
+            })
+    }
+}
+
+/// Where an export goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    File(PathBuf),
+    Stdout,
+}
+
+/// How a slice is written.
+#[derive(Debug)]
+pub struct Options {
+    pub format: &'static Format,
+    pub target: Target,
+    /// Whether an existing file may be replaced. An input never is.
+    pub force: bool,
+    pub with: Vec<Extra>,
+    /// The rule whose match `Extra::Match` gives.
+    pub rule: Rule,
+    /// Notes by row.
+    pub notes: std::collections::HashMap<u32, String>,
+    /// Marked rows.
+    pub marks: HashSet<u32>,
+}
+
+impl Options {
+    /// JSONL to a target, nothing added.
+    pub fn jsonl(target: Target) -> Result<Options> {
+        Ok(Options {
+            format: &ALL[0],
+            target,
+            force: false,
+            with: Vec::new(),
+            rule: Rule::parse(crate::extract::ALL[0].0)?,
+            notes: std::collections::HashMap::new(),
+            marks: HashSet::new(),
+        })
+    }
+}
+
+/// What is written: some rows of a trace.
+struct Slice<'a> {
+    trace: &'a Trace,
+    rows: &'a [u32],
+    options: &'a Options,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    pub rows: usize,
+    pub bytes: u64,
+}
+
+/// Writes rows of a trace: aside first, then renamed.
+///
+/// # Errors
+/// When the file exists and `force` is not set, when it is one of the trace's own files, or when it cannot be written.
+/// What stood there before is then untouched.
+pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> {
+    let slice = Slice { trace, rows, options };
+    let write_rows = match options.format.write {
+        Writer::Rows(write_rows) => write_rows,
+        Writer::Folder(write_folder) => {
+            let Target::File(folder) = &options.target else {
+                bail!("{} is a folder of files; name a folder with -o", options.format.name);
+            };
+            let files = write_folder(trace, rows, folder)?;
+            let bytes = files
+                .iter()
+                .filter_map(|file| std::fs::metadata(file).ok())
+                .map(|file| file.len())
+                .sum();
+            return Ok(Written {
+                rows: rows.len(),
+                bytes,
+            });
+        }
+    };
+    match &options.target {
+        Target::Stdout => {
+            let mut out = Counted {
+                inner: std::io::BufWriter::new(std::io::stdout().lock()),
+                bytes: 0,
+            };
+            write_rows(&slice, &mut out)?;
+            out.flush().context("cannot write to standard output")?;
+            Ok(Written {
+                rows: rows.len(),
+                bytes: out.bytes,
+            })
+        }
+        Target::File(path) => {
+            refuse(path, trace, options.force)?;
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty())
+                .unwrap_or(Path::new("."));
+            let named = || format!("cannot write {}", path.display());
+            if !folder.is_dir() {
+                bail!(
+                    "cannot write {}: the folder {} does not exist",
+                    path.display(),
+                    folder.display()
+                );
+            }
+            let aside = tempfile::Builder::new()
+                .prefix(".markbook-")
+                .tempfile_in(folder)
+                .with_context(named)?;
+            let mut out = Counted {
+                inner: std::io::BufWriter::new(aside.as_file()),
+                bytes: 0,
+            };
+            write_rows(&slice, &mut out).with_context(named)?;
+            out.flush().with_context(named)?;
+            let bytes = out.bytes;
+            drop(out);
+            aside.as_file().sync_all().with_context(named)?;
+            crate::store::keep(aside, path)?;
+            Ok(Written {
+                rows: rows.len(),
+                bytes,
+            })
+        }
+    }
+}
+
+fn refuse(path: &Path, trace: &Trace, force: bool) -> Result<()> {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    if let (Some(target), Some(input)) = (real(path), trace.path.as_deref().and_then(real))
+        && (target == input || target.parent() == Some(&input) && crate::store::is_run(&input))
+    {
+        bail!(
+            "{} is what is being read; an export never replaces its input",
+            path.display()
+        );
+    }
+    if path.is_dir() {
+        bail!("{} is a folder; name a file in it", path.display());
+    }
+    if path.exists() && !force {
+        bail!("{} exists; --force replaces it", path.display());
+    }
+    Ok(())
+}
+
+/// A writer that counts what goes through.
+struct Counted<W> {
+    inner: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, buffer: &[u8]) -> std::io::Result<usize> {
+        let count = self.inner.write(buffer)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Every row of the questions that have a row in the slice, in order.
+pub fn whole_questions(rows: &Rows, slice: &[u32]) -> Vec<u32> {
+    let wanted: HashSet<(u32, i64)> = slice.iter().map(|row| rows.question_key(*row as usize)).collect();
+    (0..rows.len() as u32)
+        .filter(|row| wanted.contains(&rows.question_key(*row as usize)))
+        .collect()
+}
+
+/// About how many bytes an export takes as JSONL, from a few of its rows.
+pub fn estimate(trace: &Trace, rows: &[u32]) -> Result<u64> {
+    let step = (rows.len() / 24).max(1);
+    let some: Vec<usize> = rows.iter().step_by(step).map(|row| *row as usize).collect();
+    if some.is_empty() {
+        return Ok(0);
+    }
+    let bytes: usize = trace
+        .texts
+        .source(&some)?
+        .iter()
+        .map(|row| serde_json::to_string(row).map_or(0, |text| text.len() + 1))
+        .sum();
+    Ok((bytes as f64 / some.len() as f64 * rows.len() as f64) as u64)
+}
+
+impl Slice<'_> {
+    /// Hands on the source's columns with the extra ones, a few hundred rows at a time.
+    fn each(&self, visit: &mut dyn FnMut(Map<String, Value>) -> Result<()>) -> Result<()> {
+        let rows = &self.trace.rows;
+        for chunk in self.rows.chunks(256) {
+            let indexes: Vec<usize> = chunk.iter().map(|row| *row as usize).collect();
+            for (row, mut source) in chunk.iter().zip(self.trace.texts.source(&indexes)?) {
+                if let Some(rule) = &self.trace.rule {
+                    let light = rows.light(*row as usize);
+                    source.insert(format!("pick_{rule}"), light.pick.into());
+                    source.insert(format!("correct_{rule}"), light.correct.into());
+                }
+                self.add_extras(*row, &mut source)?;
+                visit(source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_extras(&self, row: u32, source: &mut Map<String, Value>) -> Result<()> {
+        for extra in &self.options.with {
+            match extra {
+                Extra::Why => {
+                    let record = self.trace.record(row as usize)?;
+                    let answer = crate::diagnose::Answer {
+                        text: &record.reasoning,
+                        pick: &record.pick,
+                        finish: record.finish,
+                        flags: &record.flags.join(","),
+                        options: record.options.len(),
+                    };
+                    let cause = crate::diagnose::diagnose(&self.options.rule, &answer).cause;
+                    let cause = cause.map(crate::diagnose::Cause::name);
+                    source.insert("why".into(), cause.into());
+                }
+                Extra::Match => {
+                    let record = self.trace.texts.record(row as usize)?;
+                    let text = &record.reasoning;
+                    let found = self.options.rule.read(text).found.map(|found| found.whole);
+                    let at = |byte: usize| text[..byte].chars().count();
+                    source.insert("match_start".into(), found.as_ref().map(|range| at(range.start)).into());
+                    source.insert("match_end".into(), found.as_ref().map(|range| at(range.end)).into());
+                }
+                Extra::Note => {
+                    source.insert("note".into(), self.options.notes.get(&row).cloned().into());
+                }
+                Extra::Marks => {
+                    source.insert("marks".into(), self.options.marks.contains(&row).into());
+                }
+            }
+        }
+        Ok(())
+    }
+}
