@@ -1,0 +1,305 @@
+//! What keys do on the things above the screen: filter line, pickers, dialogs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use crate::export::{ALL, Extra, Options, Target, whole_questions};
+use crate::tui::keymap::{self, Screen};
+use crate::tui::panes::export::{self, Dialog, Scope};
+use crate::tui::panes::filter_line::{self, FilterLine};
+use crate::tui::panes::output::Find;
+use crate::tui::panes::picker::{self, Choice, Entry, Kind, Picker};
+use crate::tui::widgets::Input;
+use crate::tui::worker::{Request, View};
+
+use super::{App, Effect, Order, Overlay};
+
+impl App {
+    pub(super) fn press_overlay(&mut self, key: KeyEvent) {
+        match &mut self.overlay {
+            Some(Overlay::Filter(line)) => {
+                let pressed = line.press(key);
+                self.filter_pressed(&pressed);
+            }
+            Some(Overlay::Picker(picker)) => {
+                let pressed = picker.press(key);
+                self.picked(pressed);
+            }
+            Some(Overlay::Command(input)) => {
+                let input = std::mem::take(input);
+                self.press_command(input, key);
+            }
+            Some(Overlay::Find(input)) => {
+                let input = std::mem::take(input);
+                self.press_find(input, key);
+            }
+            Some(Overlay::Export(dialog)) => match dialog.press(key) {
+                export::Pressed::Open => {}
+                export::Pressed::Closed => self.overlay = None,
+                export::Pressed::Write => self.write(),
+            },
+            Some(Overlay::Quit) => match keymap::name(key).as_str() {
+                "s" | "y" | "q" => {
+                    self.overlay = None;
+                    self.stop_run();
+                }
+                "Esc" | "n" | "b" => self.overlay = None,
+                _ => {}
+            },
+            None => {}
+        }
+    }
+
+    pub(super) fn picked(&mut self, pressed: picker::Pressed) {
+        match pressed {
+            picker::Pressed::Open => {}
+            picker::Pressed::Closed => self.overlay = None,
+            picker::Pressed::Chosen(choice) => {
+                self.overlay = None;
+                self.choose(choice);
+            }
+        }
+    }
+
+    pub(super) fn open_filter(&mut self) {
+        self.overlay = Some(Overlay::Filter(FilterLine::new(
+            self.workspace.view.clone(),
+            self.workspace.place_now(),
+        )));
+        self.ask_completions();
+    }
+
+    fn filter_pressed(&mut self, pressed: &filter_line::Pressed) {
+        match pressed {
+            filter_line::Pressed::Moved => self.ask_completions(),
+            filter_line::Pressed::Changed => self.filter_typed(),
+            filter_line::Pressed::Kept => {
+                self.filter_typed();
+                if let Some(Overlay::Filter(line)) = self.overlay.take() {
+                    self.workspace.keep(line.before);
+                }
+            }
+            filter_line::Pressed::Restored => {
+                if let Some(Overlay::Filter(line)) = self.overlay.take() {
+                    let request = self.workspace.come_back(line.before, line.place);
+                    self.ask(request);
+                }
+            }
+        }
+    }
+
+    fn filter_typed(&mut self) {
+        let Some(Overlay::Filter(line)) = &self.overlay else {
+            return;
+        };
+        let filter = line.input.text.trim().to_owned();
+        self.ask_completions();
+        let view = View {
+            filter,
+            ..self.workspace.view.clone()
+        };
+        let request = self.workspace.show_for_now(view);
+        self.ask(request);
+    }
+
+    fn ask_completions(&mut self) {
+        if let Some(Overlay::Filter(line)) = &self.overlay {
+            let request = Request::Complete {
+                text: line.input.text.clone(),
+                cursor: line.input.cursor,
+            };
+            self.effect(Effect::Ask(request));
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        match &mut self.overlay {
+            Some(Overlay::Filter(line)) => {
+                line.paste(text);
+                self.filter_typed();
+            }
+            Some(Overlay::Command(input) | Overlay::Find(input)) => input.insert(&one_paste(text)),
+            Some(Overlay::Export(dialog)) => dialog.path.insert(&one_paste(text)),
+            _ => {}
+        }
+    }
+
+    fn press_command(&mut self, mut input: Input, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        self.overlay = None;
+        match key.code {
+            KeyCode::Esc => return,
+            KeyCode::Char('c') if control => return,
+            KeyCode::Backspace if input.text.is_empty() => return,
+            KeyCode::Enter => {
+                self.command(&input.text);
+                return;
+            }
+            KeyCode::Tab => {
+                if let Some(hint) = self.command_hints(&input.text).into_iter().next() {
+                    input = Input::new(hint);
+                }
+            }
+            _ => {
+                input.press(key);
+            }
+        }
+        self.overlay = Some(Overlay::Command(input));
+    }
+
+    fn press_find(&mut self, mut input: Input, key: KeyEvent) {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        self.overlay = None;
+        match key.code {
+            KeyCode::Esc => self.find = None,
+            KeyCode::Char('c') if control => self.find = None,
+            KeyCode::Enter => self.find = Find::new(&input.text),
+            _ => {
+                input.press(key);
+                self.find = Find::new(&input.text);
+                self.overlay = Some(Overlay::Find(input));
+            }
+        }
+        if self.find.is_some() && self.screen() == Screen::Question && self.overlay.is_none() {
+            self.next_place(true);
+        }
+    }
+
+    /// The keys of the screen as a list, searchable; Enter presses.
+    pub(super) fn open_help(&mut self) {
+        let screen = self.screen();
+        let mut entries: Vec<Entry> = keymap::bindings(screen)
+            .map(|binding| {
+                let keys: Vec<String> = binding.keys.iter().map(|key| self.theme.key_name(key)).collect();
+                let keys = if keys.len() > 3 {
+                    format!("{}-{}", keys[0], keys[keys.len() - 1])
+                } else {
+                    keys.join(" ")
+                };
+                Entry {
+                    label: keys,
+                    detail: self.theme.key_name(binding.help),
+                    count: None,
+                    choice: Choice::Press(binding.keys[0]),
+                }
+            })
+            .collect();
+        entries.extend(crate::filter::WORDS.iter().map(|(word, help)| Entry {
+            label: format!("/ {word}"),
+            detail: (*help).to_owned(),
+            count: None,
+            choice: Choice::Press("/"),
+        }));
+        self.overlay = Some(Overlay::Picker(Picker::new(
+            Kind::Keys,
+            &format!("Keys · {}", screen.name()),
+            entries,
+        )));
+    }
+
+    pub(super) fn open_export(&mut self) {
+        let Some(snapshot) = self.workspace.snapshot.clone() else {
+            return;
+        };
+        let stem = export_stem(&self.workspace.view.filter);
+        let rows = Arc::clone(&self.workspace.selected.rows);
+        self.overlay = Some(Overlay::Export(Dialog::new(stem, self.sizes())));
+        if !rows.is_empty() {
+            self.effect(Effect::Estimate(Arc::clone(&snapshot.trace), rows));
+        }
+    }
+
+    /// `:export FILE`: the slice, in the form that the name says.
+    pub(super) fn export_to(&mut self, path: &str) {
+        self.open_export();
+        let Some(Overlay::Export(dialog)) = &mut self.overlay else {
+            return;
+        };
+        if path.is_empty() {
+            return;
+        }
+        let extension = path.rsplit('.').next().unwrap_or_default();
+        if let Some(format) = ALL.iter().position(|format| format.extension == extension) {
+            dialog.format = format;
+        }
+        dialog.path = Input::new(path);
+        self.write();
+    }
+
+    fn write(&mut self) {
+        let Some(snapshot) = self.workspace.snapshot.clone() else {
+            return;
+        };
+        let Some(Overlay::Export(dialog)) = &mut self.overlay else {
+            return;
+        };
+        let slice = &self.workspace.selected.rows;
+        let mut rows: Vec<u32> = match dialog.scope {
+            Scope::Slice => slice.to_vec(),
+            Scope::WholeQuestions => whole_questions(snapshot.rows(), slice),
+            Scope::Marked => self.workspace.marked.iter().copied().collect(),
+        };
+        if dialog.scope == Scope::Marked {
+            rows.sort_unstable();
+        }
+        let options = Options {
+            format: &ALL[dialog.format],
+            target: Target::File(dialog.target()),
+            force: dialog.force,
+            with: if dialog.extras {
+                Extra::ALL.iter().map(|(_, extra)| *extra).collect()
+            } else {
+                Vec::new()
+            },
+            rule: self.workspace.rule.clone(),
+            notes: std::collections::HashMap::new(),
+            marks: HashSet::clone(&self.workspace.marked),
+        };
+        dialog.is_writing = true;
+        dialog.error = None;
+        let trace = Arc::clone(&snapshot.trace);
+        self.effect(Effect::Export(Box::new(Order { trace, rows, options })));
+    }
+
+    pub(super) fn exported(&mut self, outcome: Result<(usize, u64, std::path::PathBuf), String>) {
+        match outcome {
+            Ok((rows, bytes, path)) => {
+                if matches!(self.overlay, Some(Overlay::Export(_))) {
+                    self.overlay = None;
+                }
+                let rows = crate::tui::passage::grouped(rows);
+                let bytes = crate::tui::passage::grouped(usize::try_from(bytes).unwrap_or(usize::MAX));
+                self.say(format!("{rows} rows written to {} ({bytes} bytes)", path.display()));
+            }
+            Err(error) => match &mut self.overlay {
+                Some(Overlay::Export(dialog)) => {
+                    dialog.is_writing = false;
+                    let exists = error.contains("exists");
+                    dialog.error = Some(if exists {
+                        format!("{error}; ^o replaces it")
+                    } else {
+                        error
+                    });
+                }
+                _ => self.warn(error),
+            },
+        }
+    }
+}
+
+/// A name for a file of the filtered rows: `invalid-cat-law`.
+fn export_stem(filter: &str) -> String {
+    let words: Vec<String> = filter
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let stem: String = words.join("-").chars().take(40).collect();
+    if stem.is_empty() { "rows".to_owned() } else { stem }
+}
+
+fn one_paste(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}

@@ -1,0 +1,292 @@
+//! Lines of the feed: an answer that landed, a completion that is being written.
+
+use std::ops::Range;
+
+use ratatui::text::Line;
+use unicode_width::UnicodeWidthStr;
+
+use crate::diagnose::repeated_tail;
+use crate::record::{Record, letter, letter_index};
+use crate::tui::safe;
+use crate::tui::theme::Role;
+
+use super::Live;
+use super::exam::{ExamState, Landed};
+use super::feed::Underway;
+use super::figures::{duration, grouped};
+use super::strip::{Strip, ending};
+
+/// Lines for the latest answers of an exam, newest first, and below them those being written, on `height` lines in all.
+pub fn latest(strip: &Strip, live: &Live, exam: usize, width: usize, height: usize) -> Vec<Line<'static>> {
+    let state = &live.exams[exam];
+    // Room for what is being written is kept while the exam runs, so that answers do not move.
+    let keeps_room = !state.exam.is_cloze && state.completed.is_none() && !live.is_over();
+    let reserved = if keeps_room { running_room(height) } else { 0 };
+    let sight = state.feed.sight(height - reserved);
+    let mut lines: Vec<Line> = sight
+        .rows
+        .iter()
+        .map(|row| {
+            let is_current = sight.cursor == Some(*row);
+            let strip = strip.clone().put(if is_current { "▶ " } else { "  " }, Role::Strong);
+            answer(strip, live, state, &state.landed[*row], width)
+        })
+        .collect();
+    if lines.is_empty() {
+        lines.push(strip.clone().put(nothing_yet(state), Role::Dim).line());
+    }
+    lines.resize(height - reserved, Line::default());
+    for underway in state.running.slowest_first().into_iter().take(reserved) {
+        lines.push(running(strip.clone().text("  "), live, state, underway, width));
+    }
+    lines
+}
+
+fn nothing_yet(state: &ExamState) -> &'static str {
+    if state.feed.is_filtered() && state.done() > 0 {
+        "  no such answer so far"
+    } else {
+        "  the first answers will appear here"
+    }
+}
+
+/// Lines kept for completions that are being written.
+fn running_room(height: usize) -> usize {
+    match height {
+        0 | 1 => 0,
+        2..=4 => 1,
+        5..=7 => 2,
+        _ => 3,
+    }
+}
+
+/// From this width on a line has room for the time and for words instead of marks.
+const WIDE: usize = 104;
+
+/// Digits of the largest question number seen are not known beforehand; five hold both exams.
+const ID: usize = 5;
+
+fn answer(strip: Strip<'_>, live: &Live, state: &ExamState, landed: &Landed, width: usize) -> Line<'static> {
+    let record = &landed.record;
+    let strip = if width >= WIDE {
+        let since = landed.at.saturating_sub(live.began);
+        strip.put(format!("{:>7}  ", duration(since)), Role::Dim)
+    } else {
+        strip
+    };
+    let strip = name(
+        strip,
+        state,
+        record.question_id,
+        record.attempt,
+        record.seed,
+        place(record),
+        width,
+    );
+    let strip = outcome(strip, record, width);
+    match (&record.logprobs, state.exam.is_cloze) {
+        (Some(logprobs), true) => log_likelihoods(strip, record, logprobs, width).line(),
+        _ => output(strip, live, record, width).line(),
+    }
+}
+
+fn place(record: &Record) -> &str {
+    if record.subject.is_empty() {
+        &record.category
+    } else {
+        &record.subject
+    }
+}
+
+/// Which question, which attempt, of what.
+fn name<'a>(
+    strip: Strip<'a>,
+    state: &ExamState,
+    question_id: i64,
+    attempt: i64,
+    seed: Option<i64>,
+    subject: &str,
+    width: usize,
+) -> Strip<'a> {
+    let strip = strip.put(format!("Q{question_id:>ID$} "), Role::Plain);
+    let strip = match (state.attempts.are_several(), seed, width >= WIDE) {
+        (false, ..) => strip,
+        (true, Some(seed), true) => strip.put(format!("at {attempt} seed {seed:<3} "), Role::Dim),
+        (true, Some(seed), false) => strip.put(format!("s{seed:<2} "), Role::Dim),
+        (true, None, _) => strip.put(format!("at {attempt} "), Role::Dim),
+    };
+    let longest = if state.subjects.is_empty() { 16 } else { 36 };
+    let room = if width >= WIDE {
+        longest
+    } else {
+        longest.min(if state.subjects.is_empty() { 11 } else { 17 })
+    };
+    strip.field(subject, room, Role::Plain).text(" ")
+}
+
+fn outcome<'a>(strip: Strip<'a>, record: &Record, width: usize) -> Strip<'a> {
+    let is_wide = width >= WIDE;
+    let (mark, role) = match (record.is_invalid(), record.correct) {
+        (true, _) => (if is_wide { "[invalid]" } else { "!" }.to_owned(), Role::Invalid),
+        (false, true) => (format!("{} ok", safe::one_line(&record.pick, 3, true)), Role::Correct),
+        (false, false) => (format!("{} x", safe::one_line(&record.pick, 3, true)), Role::Wrong),
+    };
+    let room = if is_wide { 9 } else { 4 };
+    let key = safe::one_line(&record.answer, 3, true);
+    strip
+        .field(&mark, room, role)
+        .put(format!(" key {key:<1}  "), Role::Dim)
+}
+
+/// Log-likelihoods of all options where they fit, else those of the pick and of the key (or the runner-up).
+fn log_likelihoods<'a>(strip: Strip<'a>, record: &Record, logprobs: &[f32], width: usize) -> Strip<'a> {
+    let shown = |index: usize| {
+        let name = letter(index).unwrap_or('?');
+        format!("{name} {:5.2}  ", logprobs[index])
+    };
+    let all: Vec<usize> = (0..logprobs.len()).collect();
+    let room = width.saturating_sub(strip.width());
+    let indices = if all.len() * 9 <= room + 2 {
+        all
+    } else {
+        telling_pair(record, logprobs)
+    };
+    let pick = letter_index(&record.pick);
+    let mut strip = strip;
+    for index in indices {
+        let text = shown(index);
+        let text = text.trim_end();
+        if strip.width() + text.width() > width {
+            break;
+        }
+        let role = if Some(index) == pick { Role::Strong } else { Role::Dim };
+        strip = strip.put(text, role).text("  ");
+    }
+    strip
+}
+
+/// The pick, and the key or, where the pick is the key, the next best.
+fn telling_pair(record: &Record, logprobs: &[f32]) -> Vec<usize> {
+    let Some(pick) = letter_index(&record.pick).filter(|pick| *pick < logprobs.len()) else {
+        return Vec::new();
+    };
+    let key = letter_index(&record.answer).filter(|key| *key < logprobs.len() && *key != pick);
+    let others = (0..logprobs.len()).filter(|index| *index != pick);
+    let next = others.max_by(|a, b| logprobs[*a].total_cmp(&logprobs[*b]));
+    [Some(pick), key.or(next)].into_iter().flatten().collect()
+}
+
+/// The part of an output that tells most: its match, its folded loop, or its end.
+fn output<'a>(strip: Strip<'a>, live: &Live, record: &Record, width: usize) -> Strip<'a> {
+    let theme = strip.theme;
+    let room = width.saturating_sub(strip.width());
+    let text = record.reasoning.as_str();
+    if text.trim().is_empty() {
+        return strip.put(if room >= 7 { "(empty)" } else { "" }, Role::Dim);
+    }
+    if !record.is_invalid()
+        && let Some(found) = live.rule.read(text).found
+        // A run may read by another rule; what did not give the pick is not lit.
+        && text.get(found.letter.clone()) == Some(record.pick.as_str())
+    {
+        return lit(strip, text, found.whole, room);
+    }
+    if let Some(tail) = repeated_tail(text) {
+        let mark = theme.folded(tail.count.saturating_sub(1));
+        let shown = ending(
+            &text[..tail.start + tail.unit],
+            room.saturating_sub(mark.width() + 1),
+            theme.ascii,
+        );
+        return strip.text(shown).text(" ").put(mark, Role::Evidence);
+    }
+    strip.text(ending(text, room, theme.ascii))
+}
+
+/// The match between its marks, with what stands before it as far as there is room, and a little of what follows.
+fn lit<'a>(strip: Strip<'a>, text: &str, range: Range<usize>, room: usize) -> Strip<'a> {
+    let theme = strip.theme;
+    let (open, close) = theme.match_marks();
+    let marks = open.width() + close.width();
+    let matched = safe::one_line(&text[range.clone()], room.saturating_sub(marks), theme.ascii);
+    let rest = room.saturating_sub(matched.width() + marks);
+    let line_end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+    let after = beginning(
+        &text[range.end..line_end],
+        if rest < 12 { rest.min(1) } else { rest / 4 },
+        theme.ascii,
+    );
+    let before = &text[..range.start];
+    let gap = usize::from(before.ends_with(char::is_whitespace)).min(rest);
+    let before = ending(before, rest.saturating_sub(after.width() + gap), theme.ascii);
+    let gap = if before.is_empty() { 0 } else { gap };
+    strip
+        .put(before, Role::Dim)
+        .text(" ".repeat(gap))
+        .put(format!("{open}{matched}{close}"), Role::Match)
+        .put(after, Role::Dim)
+}
+
+/// As much of a text's beginning as fits, without a mark where it is cut.
+fn beginning(text: &str, width: usize, ascii: bool) -> String {
+    let mut room = width;
+    let fits = |cluster: &safe::Cluster| match room.checked_sub(cluster.width) {
+        Some(rest) if cluster.width > 0 => {
+            room = rest;
+            true
+        }
+        _ => false,
+    };
+    let shown: String = safe::clusters(text, ascii)
+        .take_while(fits)
+        .map(|cluster| cluster.shown)
+        .collect();
+    // A word that begins and does not end says nothing.
+    let is_cut = text.len() > shown.len();
+    match shown.rfind(' ').filter(|_| is_cut) {
+        Some(at) => shown[..at].to_owned(),
+        None => shown,
+    }
+}
+
+fn running(strip: Strip<'_>, live: &Live, state: &ExamState, underway: &Underway, width: usize) -> Line<'static> {
+    let attempt = i64::try_from(underway.attempt).unwrap_or(0);
+    let seed = state.exam.seeds.get(underway.attempt).copied();
+    let strip = if width >= WIDE {
+        let at_work = live.now.saturating_sub(underway.since);
+        strip.put(format!("{:>7}  ", duration(at_work)), Role::Dim)
+    } else {
+        strip
+    };
+    let strip = name(
+        strip,
+        state,
+        underway.question_id,
+        attempt,
+        seed,
+        &underway.subject,
+        width,
+    );
+    let tokens = if width >= WIDE {
+        format!("… running {:>5} tok  ", grouped(underway.tokens))
+    } else {
+        format!("… {:>4} tok  ", underway.tokens)
+    };
+    let strip = strip.put(tokens, Role::Dim);
+    let room = width.saturating_sub(strip.width());
+    if !underway.is_looping {
+        let ascii = strip.theme.ascii;
+        return strip.put(ending(&underway.text, room, ascii), Role::Dim).line();
+    }
+    let warning = "looks like a loop";
+    let text_room = room.saturating_sub(warning.width() + 2);
+    let ascii = strip.theme.ascii;
+    let strip = strip.foreign(warning, room, Role::Warning);
+    if text_room > 8 {
+        return strip
+            .text("  ")
+            .put(ending(&underway.text, text_room, ascii), Role::Dim)
+            .line();
+    }
+    strip.line()
+}

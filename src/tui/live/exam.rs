@@ -1,0 +1,323 @@
+//! One exam at work: counts that grow with each answer, its feed, its pace.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::diagnose::{Answer, diagnose};
+use crate::extract::Rule;
+use crate::record::{Finish, INVALID, Record, letter_index};
+use crate::run;
+use crate::trace::Rows;
+
+use super::attempts::Attempts;
+use super::feed::{Feed, Running};
+use super::tally::Tally;
+use super::tempo::{Left, Pace, Step};
+
+/// Letters that picks and keys are counted for.
+pub const LETTERS: usize = 26;
+
+/// A category or subject.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub name: String,
+    /// Rows when done.
+    pub planned: usize,
+    pub tally: Tally,
+}
+
+/// An answer and when it landed, since the start.
+#[derive(Debug, Clone)]
+pub struct Landed {
+    pub record: Arc<Record>,
+    pub at: Duration,
+}
+
+/// What the live screen knows of one exam.
+#[derive(Debug)]
+pub struct ExamState {
+    pub exam: run::Exam,
+    pub landed: Vec<Landed>,
+    pub total: Tally,
+    pub categories: Vec<Group>,
+    /// In the exam's order; empty where subjects are the categories.
+    pub subjects: Vec<Group>,
+    pub picks: [usize; LETTERS],
+    pub keys: [usize; LETTERS],
+    /// Rows by why they are invalid, in the causes' own order.
+    pub causes: Vec<(&'static str, usize)>,
+    /// Completions by how they ended.
+    pub finishes: [(Finish, usize); 4],
+    /// Rows that the engine could not answer.
+    pub errors: usize,
+    /// Most options of a question so far.
+    pub options: usize,
+    pub attempts: Attempts,
+    pub pace: Pace,
+    pub feed: Feed,
+    pub running: Running,
+    /// Relative share of compute.
+    pub share: u32,
+    /// Since the start; `None` while it works.
+    pub completed: Option<Duration>,
+    mass: (f64, usize),
+    /// Row groups by category and subject, for the pace: index into `to_come`.
+    units: HashMap<(String, String), usize>,
+    to_come: Vec<usize>,
+    pause: Option<Duration>,
+    /// Time before this exam began, and in pauses.
+    idle: Duration,
+}
+
+impl ExamState {
+    pub fn new(exam: &run::Exam, now: Duration) -> ExamState {
+        let mut categories: Vec<Group> = Vec::new();
+        let mut subjects: Vec<Group> = Vec::new();
+        let mut units = HashMap::new();
+        let mut to_come = Vec::new();
+        for (category, subject, rows) in &exam.subjects {
+            let unit = *units.entry((category.clone(), subject.clone())).or_insert_with(|| {
+                to_come.push(0);
+                to_come.len() - 1
+            });
+            to_come[unit] += rows;
+            group(&mut categories, category).planned += rows;
+            group(&mut subjects, subject).planned += rows;
+        }
+        if exam
+            .subjects
+            .iter()
+            .all(|(category, subject, _)| category == subject || subject.is_empty())
+        {
+            subjects.clear();
+        }
+        ExamState {
+            attempts: Attempts::new(&exam.seeds),
+            exam: exam.clone(),
+            landed: Vec::new(),
+            total: Tally::default(),
+            categories,
+            subjects,
+            picks: [0; LETTERS],
+            keys: [0; LETTERS],
+            causes: Vec::new(),
+            finishes: [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error].map(|finish| (finish, 0)),
+            errors: 0,
+            options: 0,
+            pace: Pace::default(),
+            feed: Feed::default(),
+            running: Running::default(),
+            share: 5,
+            completed: None,
+            mass: (0.0, 0),
+            units,
+            to_come,
+            pause: None,
+            idle: now,
+        }
+    }
+
+    /// Counts an answer, which is `row` of all `rows`.
+    pub fn land(&mut self, record: &Arc<Record>, (rows, row): (&Rows, u32), rule: &Rule, now: Duration) {
+        let is_invalid = record.is_invalid();
+        let seen = self.attempts.add(record, rows, row);
+        let subject = if record.subject.is_empty() {
+            &record.category
+        } else {
+            &record.subject
+        };
+        self.total.add(seen, record.correct, is_invalid);
+        group(&mut self.categories, &record.category)
+            .tally
+            .add(seen, record.correct, is_invalid);
+        if !self.subjects.is_empty() {
+            group(&mut self.subjects, subject)
+                .tally
+                .add(seen, record.correct, is_invalid);
+        }
+        self.count_letters(record);
+        self.count_endings(record, rule);
+        if let Some(mass) = record.letter_mass.filter(|mass| mass.is_finite()) {
+            self.mass = (self.mass.0 + f64::from(mass), self.mass.1 + 1);
+        }
+        self.count_pace(record, subject, now);
+        self.running
+            .end(record.question_id, usize::try_from(record.attempt).unwrap_or(0));
+        self.feed.add();
+        self.landed.push(Landed {
+            record: Arc::clone(record),
+            at: now,
+        });
+    }
+
+    fn count_letters(&mut self, record: &Record) {
+        if let Some(letter) = letter_index(&record.pick) {
+            self.picks[letter] += 1;
+        }
+        if let Some(letter) = letter_index(&record.answer) {
+            self.keys[letter] += 1;
+        }
+        self.options = self.options.max(record.options.len().min(LETTERS));
+    }
+
+    fn count_endings(&mut self, record: &Record, rule: &Rule) {
+        if let Some((_, count)) = self
+            .finishes
+            .iter_mut()
+            .find(|(finish, _)| Some(*finish) == record.finish)
+        {
+            *count += 1;
+        }
+        let is_failed = |flag: &String| flag == "error" || flag == "too_long";
+        self.errors += usize::from(record.finish == Some(Finish::Error) || record.flags.iter().any(is_failed));
+        let Some(cause) = cause(record, rule) else { return };
+        match self.causes.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, count)) => *count += 1,
+            None => self.causes.push((cause, 1)),
+        }
+        // Common ones first; equal ones keep their order.
+        self.causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    }
+
+    fn count_pace(&mut self, record: &Record, subject: &str, now: Duration) {
+        let known = self.units.get(&(record.category.clone(), subject.to_owned())).copied();
+        let unit = known.or_else(|| self.units.get(&(record.category.clone(), String::new())).copied());
+        if let Some(unit) = unit {
+            self.to_come[unit] = self.to_come[unit].saturating_sub(1);
+        }
+        // What a resumed run brought along tells nothing about the speed.
+        if self.landed.len() < self.exam.resumed {
+            return;
+        }
+        let cost = if record.seconds.is_finite() {
+            f64::from(record.seconds.max(0.0))
+        } else {
+            0.0
+        };
+        let chars = usize::try_from(record.reasoning_chars).unwrap_or(0);
+        let at = self.working_time(now);
+        self.pace.add(
+            unit.unwrap_or(self.to_come.len()),
+            Step {
+                at,
+                cost,
+                is_correct: record.correct,
+                chars,
+            },
+        );
+    }
+
+    /// Rows when done; never fewer than have landed.
+    pub fn planned(&self) -> usize {
+        self.exam.rows.max(self.landed.len())
+    }
+
+    pub fn done(&self) -> usize {
+        self.landed.len()
+    }
+
+    /// Mean share of all probability that fell on the letters.
+    pub fn mean_letter_mass(&self) -> Option<f64> {
+        (self.mass.1 > 0).then(|| self.mass.0 / self.mass.1 as f64)
+    }
+
+    /// Letters worth a column: those of the options, picks and keys.
+    pub fn letters(&self) -> usize {
+        let used = (0..LETTERS)
+            .rev()
+            .find(|letter| self.picks[*letter] + self.keys[*letter] > 0);
+        self.options.max(used.map_or(0, |letter| letter + 1)).max(4)
+    }
+
+    /// The one letter that every readable pick was so far, and what picking it always would score.
+    pub fn constant_pick(&self) -> Option<(usize, f64)> {
+        let letter = self.picks.iter().position(|count| *count > 0)?;
+        let picked: usize = self.picks.iter().sum();
+        let is_constant = picked >= 10 && self.picks[letter] == picked;
+        is_constant.then(|| (letter, self.keys[letter] as f64 / self.done() as f64))
+    }
+
+    /// Mean of the categories' accuracies, over those with answers.
+    pub fn accuracy_by_category(&self) -> Option<f64> {
+        let shares: Vec<f64> = self
+            .categories
+            .iter()
+            .filter_map(|group| group.tally.accuracy())
+            .collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+
+    /// Time at work: since it began, without pauses.
+    pub fn working_time(&self, now: Duration) -> Duration {
+        self.completed
+            .or(self.pause)
+            .map_or(now, |end| now.min(end))
+            .saturating_sub(self.idle)
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
+    pub fn set_paused(&mut self, is_paused: bool, now: Duration) {
+        match (self.pause, is_paused) {
+            (None, true) if self.completed.is_none() => self.pause = Some(now),
+            (Some(since), false) => {
+                self.idle += now.saturating_sub(since);
+                self.pause = None;
+            }
+            _ => {}
+        }
+    }
+
+    pub fn complete(&mut self, now: Duration) {
+        self.set_paused(false, now);
+        self.completed = Some(now);
+        self.running.clear();
+    }
+
+    pub fn is_at_work(&self) -> bool {
+        self.completed.is_none() && !self.is_paused()
+    }
+
+    /// Time left were the other exams to go on as they do.
+    pub fn left(&self, now: Duration) -> Option<Left> {
+        self.pace.left(&self.to_come, self.working_time(now))
+    }
+
+    /// Questions a second of late.
+    pub fn question_rate(&self, now: Duration) -> Option<f64> {
+        self.pace
+            .rate(self.working_time(now))
+            .map(|rate| rate / self.attempts.planned() as f64)
+    }
+}
+
+/// Why no letter could be read, in a few words.
+fn cause(record: &Record, rule: &Rule) -> Option<&'static str> {
+    if record.pick != INVALID {
+        return None;
+    }
+    let flags = record.flags.join(",");
+    let answer = Answer {
+        text: &record.reasoning,
+        pick: &record.pick,
+        finish: record.finish,
+        flags: &flags,
+        options: record.options.len(),
+    };
+    diagnose(rule, &answer).cause.map(crate::diagnose::Cause::label)
+}
+
+fn group<'a>(groups: &'a mut Vec<Group>, name: &str) -> &'a mut Group {
+    let at = groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
+        groups.push(Group {
+            name: name.to_owned(),
+            planned: 0,
+            tally: Tally::default(),
+        });
+        groups.len() - 1
+    });
+    &mut groups[at]
+}

@@ -1,0 +1,503 @@
+//! The terminal: event in, state changed, effect out. Only this file starts threads and touches the terminal.
+
+mod app;
+mod joined;
+pub mod keymap;
+mod live;
+mod panes;
+mod passage;
+mod reading;
+mod safe;
+mod script;
+mod snapshot;
+mod stats;
+mod theme;
+mod widgets;
+mod worker;
+mod workspace;
+
+use std::io::{IsTerminal, stdin, stdout};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, EventStream,
+};
+use crossterm::{clipboard::CopyToClipboard, execute, terminal};
+use futures_util::StreamExt;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::engine::Control;
+use crate::extract::Rule;
+use crate::filter::Derived;
+use crate::run::Update;
+use crate::trace::Trace;
+
+pub use app::How;
+use app::{App, Effect, Event, Order};
+pub use script::Script;
+use stats::Stats;
+pub use theme::ColorChoice;
+use theme::Theme;
+use worker::{Request, Sight, Worker, fetch};
+
+/// How the screen is shown.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub color: ColorChoice,
+    /// Drawing characters of ASCII only.
+    pub ascii: bool,
+    pub mouse: bool,
+    /// The filter line to begin with.
+    pub filter: Option<String>,
+    /// The words after `markbook open` that open the same traces again.
+    pub command: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            color: ColorChoice::Auto,
+            ascii: false,
+            mouse: true,
+            filter: None,
+            command: Vec::new(),
+        }
+    }
+}
+
+/// Time passes for the screen at least this often while there is something to hear.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Longest time that events are taken in before the screen is drawn.
+const DRAIN: Duration = Duration::from_millis(8);
+
+/// Set when any thread panics: nothing is drawn from then on, so that the message stays readable.
+static CRASHED: AtomicBool = AtomicBool::new(false);
+
+/// How the screen was left, and how fast it was.
+#[derive(Debug, Clone)]
+pub struct Exit {
+    pub how: How,
+    stats: Stats,
+}
+
+impl Exit {
+    /// What was measured, as JSON: milliseconds.
+    pub fn stats_json(&self) -> serde_json::Value {
+        self.stats.json()
+    }
+}
+
+/// Opens a trace on a worker thread and browses it; the first rows show at once.
+///
+/// # Errors
+/// When the trace cannot be opened, or the terminal cannot be used.
+pub fn browse(open: impl FnOnce() -> Result<Vec<Trace>> + Send + 'static, options: Options) -> Result<Exit> {
+    let size = terminal::size().context("cannot ask the terminal for its size")?;
+    let theme = Theme::new(options.color, options.ascii);
+    let app = App::browse(theme, size, options.filter, &options.command);
+    let (sender, receiver) = channel();
+    let opener = sender.clone();
+    start("open", &sender, move || {
+        let trace = open()
+            .and_then(joined::join)
+            .map(Box::new)
+            .map_err(|error| format!("{error:#}"));
+        let _ = opener.send(Event::Opened(trace));
+    })?;
+    show(app, &sender, &receiver, options.mouse, None)
+}
+
+/// The live screen over a run at work on another thread; browsing goes on after it has ended. When the user stops the
+/// run, `stop` is set and the screen stays until the run says that everything is saved.
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Arc<AtomicBool>, options: Options) -> Result<Exit> {
+    let size = terminal::size().context("cannot ask the terminal for its size")?;
+    let app = App::live(Theme::new(options.color, options.ascii), size, &options.command);
+    let (sender, receiver) = channel();
+    let tell = sender.clone();
+    start("run", &sender, move || {
+        for update in updates {
+            if tell.send(Event::Run(Box::new(update))).is_err() {
+                return;
+            }
+        }
+        let _ = tell.send(Event::RunGone);
+    })?;
+    let exit = show(
+        app,
+        &sender,
+        &receiver,
+        options.mouse,
+        Some(Run {
+            control,
+            stop: Arc::clone(&stop),
+        }),
+    );
+    // However the screen was left, the run is not to go on unseen.
+    stop.store(true, Ordering::SeqCst);
+    exit
+}
+
+/// Renders one screen as text, after typing `keys` (`iclaw<enter>jj<enter>`).
+///
+/// # Errors
+/// When there is no trace or it cannot be read.
+pub fn print_screen(traces: Vec<Trace>, keys: &str, width: u16, height: u16, options: Options) -> Result<String> {
+    let mut script = Script::open(traces, (width, height), &options)?;
+    script.keys(keys);
+    Ok(script.screen())
+}
+
+/// Whether there is a screen to draw on: a terminal that can do more than print lines.
+pub fn can_draw() -> bool {
+    let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
+    !is_dumb && stdout().is_terminal() && stdin().is_terminal()
+}
+
+/// Foreign text as one line that a terminal can be given: white space collapsed, everything else it would act on shown.
+pub fn safe_line(text: &str) -> String {
+    safe::inline(text, false)
+}
+
+/// The threads beside the screen, and the way to them.
+struct Hands {
+    events: Sender<Event>,
+    worker: Sender<Request>,
+    /// Requests that the worker has not taken yet.
+    waiting: Arc<AtomicUsize>,
+    reader: Sender<Sight>,
+    run: Option<Run>,
+}
+
+/// The hold on a run at work.
+struct Run {
+    control: Arc<Control>,
+    stop: Arc<AtomicBool>,
+}
+
+/// Runs the screen until it is left.
+fn show(
+    mut app: App,
+    events: &Sender<Event>,
+    receiver: &Receiver<Event>,
+    mouse: bool,
+    run: Option<Run>,
+) -> Result<Exit> {
+    let hands = Hands::start(events, run)?;
+    start("terminal", events, {
+        let events = events.clone();
+        move || listen(&events)
+    })?;
+    let mut screen = ratatui::try_init().context("cannot use the terminal")?;
+    let guard = Guard::new(mouse);
+    let mut stats = Stats::default();
+    let how = turn(&mut app, &mut screen, receiver, &hands, &mut stats);
+    drop(guard);
+    if CRASHED.load(Ordering::SeqCst) {
+        bail!("a part of the program failed (the message stands above)");
+    }
+    match app.failure() {
+        Some(failure) => Err(anyhow!("{failure}")),
+        None => Ok(Exit { how, stats }),
+    }
+}
+
+/// The loop: takes in all that has happened, then draws once.
+fn turn(
+    app: &mut App,
+    screen: &mut ratatui::DefaultTerminal,
+    receiver: &Receiver<Event>,
+    hands: &Hands,
+    stats: &mut Stats,
+) -> How {
+    let mut exit = None;
+    let mut pressed = None;
+    let mut ticked = Instant::now();
+    loop {
+        if CRASHED.load(Ordering::SeqCst) || draw(app, screen).is_err() {
+            return How::Hangup;
+        }
+        stats.drawn(app, pressed.take());
+        let first = match receiver.recv_timeout(app.patience()) {
+            Ok(event) => event,
+            Err(RecvTimeoutError::Timeout) => Event::Tick,
+            Err(RecvTimeoutError::Disconnected) => Event::Hangup,
+        };
+        let since = Instant::now();
+        let mut next = Some(first);
+        if ticked.elapsed() > TICK {
+            ticked = since;
+            app.update(Event::Tick)
+                .into_iter()
+                .for_each(|effect| hands.perform(effect, &mut exit));
+        }
+        while let Some(event) = next {
+            if matches!(event, Event::Key(_)) && pressed.is_none() {
+                pressed = Some(Instant::now());
+            }
+            stats.heard(&event);
+            if let Some(effect) = app.update(event) {
+                hands.perform(effect, &mut exit);
+            }
+            if let Some(how) = exit {
+                return how;
+            }
+            next = if since.elapsed() < DRAIN {
+                receiver.try_recv().ok()
+            } else {
+                None
+            };
+        }
+    }
+}
+
+fn draw(app: &App, screen: &mut ratatui::DefaultTerminal) -> std::io::Result<()> {
+    execute!(stdout(), terminal::BeginSynchronizedUpdate)?;
+    screen.draw(|frame| app.render(frame))?;
+    execute!(stdout(), terminal::EndSynchronizedUpdate)
+}
+
+/// What must be taken back when the screen is left, also by a panic.
+struct Guard;
+
+impl Guard {
+    fn new(mouse: bool) -> Guard {
+        let _ = execute!(stdout(), EnableBracketedPaste);
+        if mouse {
+            let _ = execute!(stdout(), EnableMouseCapture);
+        }
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            // A damaged file, caught and told as an error.
+            if crate::parquet::is_guarded() {
+                return;
+            }
+            CRASHED.store(true, Ordering::SeqCst);
+            let _ = execute!(
+                stdout(),
+                DisableMouseCapture,
+                DisableBracketedPaste,
+                terminal::EndSynchronizedUpdate
+            );
+            before(info);
+        }));
+        Guard
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if CRASHED.load(Ordering::SeqCst) {
+            // The hook has left the screen already; leaving it twice would put the cursor above the message.
+            return;
+        }
+        let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste);
+        let _ = ratatui::try_restore();
+    }
+}
+
+/// Starts a named thread; if it panics, the loop wakes up and ends.
+fn start(name: &str, events: &Sender<Event>, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    let events = events.clone();
+    let body = move || {
+        let bell = Bell(events);
+        work();
+        drop(bell);
+    };
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body)
+        .with_context(|| format!("cannot start the {name} thread"))?;
+    Ok(())
+}
+
+struct Bell(Sender<Event>);
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let _ = self.0.send(Event::Hangup);
+        }
+    }
+}
+
+impl Hands {
+    fn start(events: &Sender<Event>, run: Option<Run>) -> Result<Hands> {
+        let (worker, requests) = channel::<Request>();
+        let (reader, sights) = channel::<Sight>();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let (tell, counter) = (events.clone(), Arc::clone(&waiting));
+        start("worker", events, move || work(&requests, &counter, &tell))?;
+        let tell = events.clone();
+        start("reader", events, move || {
+            for sight in sights {
+                fetch(&sight, &mut |fetched| {
+                    let _ = tell.send(Event::Fetched(fetched));
+                });
+            }
+        })?;
+        Ok(Hands {
+            events: events.clone(),
+            worker,
+            waiting,
+            reader,
+            run,
+        })
+    }
+
+    fn perform(&self, effect: Effect, exit: &mut Option<How>) {
+        match effect {
+            Effect::Ask(request) => {
+                self.waiting.fetch_add(1, Ordering::SeqCst);
+                let _ = self.worker.send(request);
+            }
+            Effect::Fetch(sight) => {
+                let _ = self.reader.send(sight);
+            }
+            Effect::Copy(text) => {
+                let _ = execute!(stdout(), CopyToClipboard::to_clipboard_from(text));
+            }
+            Effect::Export(order) => self.aside(move || Event::Exported(export(&order))),
+            Effect::Diagnose(trace) => self.aside(move || derive(&trace).unwrap_or(Event::Tick)),
+            Effect::Estimate(trace, rows) => self.aside(move || Event::Estimated(bytes_a_row(&trace, &rows))),
+            Effect::StopRun => {
+                if let Some(run) = &self.run {
+                    run.stop.store(true, Ordering::SeqCst);
+                }
+            }
+            Effect::Pause { lane, paused } => {
+                if let Some(lane) = self.run.as_ref().and_then(|run| run.control.lanes.get(lane)) {
+                    lane.paused.store(paused, Ordering::SeqCst);
+                }
+            }
+            Effect::Share { lane, share } => {
+                if let Some(lane) = self.run.as_ref().and_then(|run| run.control.lanes.get(lane)) {
+                    lane.share.store(share, Ordering::SeqCst);
+                }
+            }
+            Effect::Exit(how) => *exit = Some(how),
+            Effect::Many(effects) => {
+                for effect in effects {
+                    self.perform(effect, exit);
+                }
+            }
+        }
+    }
+
+    /// Does something on a thread of its own and tells how it went.
+    fn aside(&self, work: impl FnOnce() -> Event + Send + 'static) {
+        let tell = self.events.clone();
+        let started = start("aside", &self.events, move || {
+            let _ = tell.send(work());
+        });
+        if let Err(error) = started {
+            let _ = self.events.send(Event::Exported(Err(format!("{error:#}"))));
+        }
+    }
+}
+
+fn export(order: &Order) -> Result<(usize, u64, std::path::PathBuf), String> {
+    let path = match &order.options.target {
+        crate::export::Target::File(path) => path.clone(),
+        crate::export::Target::Stdout => std::path::PathBuf::from("-"),
+    };
+    crate::export::write(&order.trace, &order.rows, &order.options)
+        .map(|written| (written.rows, written.bytes, path))
+        .map_err(|error| format!("{error:#}"))
+}
+
+/// Reads every output once; nothing where they cannot be read (the reader says why when one is shown).
+fn derive(trace: &Trace) -> Option<Event> {
+    let rule = Rule::parse(trace.rule.as_deref().unwrap_or_default()).unwrap_or_default();
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let derived = Derived::of(&trace.rows, &*trace.texts, &rule, go_on).ok()??;
+    Some(Event::Diagnosed(Arc::new(derived)))
+}
+
+fn bytes_a_row(trace: &Trace, rows: &[u32]) -> f64 {
+    let bytes = crate::export::estimate(trace, rows).unwrap_or(0);
+    bytes as f64 / rows.len().max(1) as f64
+}
+
+/// The worker's thread: takes in all requests, then does one step; a new request interrupts a long one.
+fn work(requests: &Receiver<Request>, waiting: &AtomicUsize, tell: &Sender<Event>) {
+    let mut worker = Worker::default();
+    let mut tell = |reply| {
+        let _ = tell.send(Event::Worker(reply));
+    };
+    let mut has_more = false;
+    loop {
+        let next = if has_more {
+            requests.try_recv().ok()
+        } else {
+            requests.recv().ok()
+        };
+        match next {
+            Some(request) => {
+                waiting.fetch_sub(1, Ordering::SeqCst);
+                worker.ask(request, &mut tell);
+                has_more = true;
+                // All that was asked is taken in before the first of it is worked on.
+                if waiting.load(Ordering::SeqCst) > 0 {
+                    continue;
+                }
+            }
+            None if !has_more => return,
+            None => {}
+        }
+        has_more = worker.step(&|| waiting.load(Ordering::SeqCst) > 0, &mut tell);
+    }
+}
+
+/// Terminal events and signals, for as long as there is a terminal.
+fn listen(tell: &Sender<Event>) {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(_) => return,
+    };
+    runtime.block_on(async {
+        let mut events = EventStream::new();
+        let (Ok(mut term), Ok(mut hangup), Ok(mut interrupt)) = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::hangup()),
+            signal(SignalKind::interrupt()),
+        ) else {
+            return;
+        };
+        loop {
+            let event = tokio::select! {
+                event = events.next() => match event {
+                    Some(Ok(event)) => event_of(event),
+                    Some(Err(_)) | None => Some(Event::Hangup),
+                },
+                _ = term.recv() => Some(Event::Hangup),
+                _ = hangup.recv() => Some(Event::Hangup),
+                _ = interrupt.recv() => Some(Event::Hangup),
+            };
+            let Some(event) = event else { continue };
+            let is_over = matches!(event, Event::Hangup);
+            if tell.send(event).is_err() || is_over {
+                return;
+            }
+        }
+    });
+}
+
+fn event_of(event: crossterm::event::Event) -> Option<Event> {
+    match event {
+        crossterm::event::Event::Key(key) => Some(Event::Key(key)),
+        crossterm::event::Event::Mouse(mouse) => Some(Event::Mouse(mouse)),
+        crossterm::event::Event::Paste(text) => Some(Event::Paste(text)),
+        crossterm::event::Event::Resize(width, height) => Some(Event::Resize(width, height)),
+        _ => None,
+    }
+}

@@ -1,0 +1,289 @@
+//! The export dialog: what, in which form, where to; count and size stand there before anything is written.
+
+use std::path::PathBuf;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+
+use crate::export::ALL;
+use crate::tui::passage::grouped;
+use crate::tui::safe::one_line;
+use crate::tui::theme::{Role, Theme};
+use crate::tui::widgets::{Input, centered, line, window};
+
+/// Which rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    Slice,
+    /// Every attempt at the questions that have a row in the slice.
+    WholeQuestions,
+    Marked,
+}
+
+impl Scope {
+    const ALL: [(Scope, &'static str); 3] = [
+        (Scope::Slice, "rows of this view"),
+        (Scope::WholeQuestions, "whole questions (all attempts)"),
+        (Scope::Marked, "marked rows"),
+    ];
+}
+
+/// A field of the dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Scope,
+    Format,
+    Extras,
+    Path,
+}
+
+const FIELDS: [Field; 4] = [Field::Scope, Field::Format, Field::Extras, Field::Path];
+
+/// How many rows each scope has, and about how many bytes a row takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sizes {
+    pub slice: usize,
+    pub whole_questions: usize,
+    pub marked: usize,
+    pub bytes_a_row: Option<f64>,
+}
+
+#[derive(Debug)]
+pub struct Dialog {
+    pub scope: Scope,
+    pub format: usize,
+    /// Whether cause, match, notes and marks are added as columns.
+    pub extras: bool,
+    pub path: Input,
+    /// An existing file may be replaced: after the dialog has said that there is one.
+    pub force: bool,
+    pub sizes: Sizes,
+    pub error: Option<String>,
+    pub is_writing: bool,
+    field: Field,
+    /// Whether the path was typed, so that it does not follow the format.
+    is_typed: bool,
+    stem: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Pressed {
+    Open,
+    Closed,
+    Write,
+}
+
+impl Dialog {
+    pub fn new(stem: String, sizes: Sizes) -> Dialog {
+        let path = Input::new(format!("{stem}.{}", ALL[0].extension));
+        Dialog {
+            scope: Scope::Slice,
+            format: 0,
+            extras: false,
+            path,
+            force: false,
+            sizes,
+            error: None,
+            is_writing: false,
+            field: Field::Path,
+            is_typed: false,
+            stem,
+        }
+    }
+
+    /// Where to write; `~/` is the home directory.
+    pub fn target(&self) -> PathBuf {
+        let path = self.path.text.trim();
+        match (path.strip_prefix("~/"), dirs::home_dir()) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(path),
+        }
+    }
+
+    pub fn rows(&self) -> usize {
+        match self.scope {
+            Scope::Slice => self.sizes.slice,
+            Scope::WholeQuestions => self.sizes.whole_questions,
+            Scope::Marked => self.sizes.marked,
+        }
+    }
+
+    pub fn press(&mut self, key: KeyEvent) -> Pressed {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => return Pressed::Closed,
+            KeyCode::Char('c') if control => return Pressed::Closed,
+            _ if self.is_writing => return Pressed::Open,
+            KeyCode::Enter if self.path.text.trim().is_empty() => {
+                self.error = Some("a file name is missing".to_owned());
+            }
+            KeyCode::Enter if self.rows() == 0 => self.error = Some("there are no such rows".to_owned()),
+            KeyCode::Enter => return Pressed::Write,
+            KeyCode::Char('o') if control && self.error.is_some() => {
+                self.force = true;
+                return Pressed::Write;
+            }
+            KeyCode::Tab | KeyCode::Down => self.go(1),
+            KeyCode::BackTab | KeyCode::Up => self.go(FIELDS.len() - 1),
+            KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if self.field != Field::Path => {
+                self.turn(key.code != KeyCode::Left);
+            }
+            _ if self.field == Field::Path && self.path.press(key) => {
+                self.is_typed = true;
+                self.changed();
+            }
+            _ => {}
+        }
+        Pressed::Open
+    }
+
+    fn go(&mut self, by: usize) {
+        let at = FIELDS.iter().position(|field| *field == self.field).unwrap_or(0);
+        self.field = FIELDS[(at + by) % FIELDS.len()];
+    }
+
+    fn turn(&mut self, forward: bool) {
+        let step = |at: usize, len: usize| if forward { (at + 1) % len } else { (at + len - 1) % len };
+        match self.field {
+            Field::Scope => {
+                let at = Scope::ALL
+                    .iter()
+                    .position(|(scope, _)| *scope == self.scope)
+                    .unwrap_or(0);
+                self.scope = Scope::ALL[step(at, Scope::ALL.len())].0;
+            }
+            Field::Format => {
+                self.format = step(self.format, ALL.len());
+                if !self.is_typed {
+                    self.path = Input::new(format!("{}.{}", self.stem, ALL[self.format].extension));
+                }
+            }
+            Field::Extras => self.extras = !self.extras,
+            Field::Path => {}
+        }
+        self.changed();
+    }
+
+    fn changed(&mut self) {
+        self.error = None;
+        self.force = false;
+    }
+
+    pub fn draw(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+        let place = centered(area, 76, 12);
+        let inner = window(
+            buffer,
+            place,
+            "Export",
+            "Tab field · arrows change · Enter writes · Esc",
+            theme,
+        );
+        let size = match self.sizes.bytes_a_row {
+            Some(bytes) => format!(", about {} as JSONL", bytes_text(bytes * self.rows() as f64)),
+            None => String::new(),
+        };
+        let count = format!("{} rows{size}", grouped(self.rows()));
+        line(buffer, inner, 0, vec![Span::styled(count, theme.style(Role::Strong))]);
+        let scope = Scope::ALL
+            .iter()
+            .find(|(scope, _)| *scope == self.scope)
+            .map_or("", |(_, text)| text);
+        let format = format!("{}: {}", ALL[self.format].name, ALL[self.format].about);
+        let extras = if self.extras { "why, match, note, marks" } else { "none" };
+        let fields = [
+            (Field::Scope, "rows", scope.to_owned()),
+            (Field::Format, "format", format),
+            (Field::Extras, "added", extras.to_owned()),
+        ];
+        for (at, (field, name, value)) in fields.into_iter().enumerate() {
+            let focused = field == self.field;
+            let value = if focused {
+                format!("< {value} >")
+            } else {
+                format!("  {value}")
+            };
+            let spans = vec![
+                Span::styled(format!("{name:<8}"), theme.style(Role::Dim)),
+                Span::styled(value, theme.style(if focused { Role::Focus } else { Role::Plain })),
+            ];
+            line(buffer, inner, at as u16 + 2, spans);
+        }
+        let mut spans = vec![Span::styled(format!("{:<10}", "file"), theme.style(Role::Dim))];
+        if self.field == Field::Path {
+            spans.extend(self.path.spans(usize::from(inner.width).saturating_sub(12), theme));
+        } else {
+            spans.push(Span::raw(one_line(&self.path.text, 60, theme.ascii)));
+        }
+        line(buffer, inner, 5, spans);
+        let (text, role) = match (&self.error, self.is_writing) {
+            (_, true) => ("writing…".to_owned(), Role::Dim),
+            (Some(error), false) => (error.clone(), Role::Warning),
+            (None, false) => (
+                "written aside, then renamed; an existing file is not replaced".to_owned(),
+                Role::Dim,
+            ),
+        };
+        let text = crate::tui::passage::Passage::plain(&text).lay(usize::from(inner.width), theme.ascii);
+        for (at, laid) in text.iter().take(3).enumerate() {
+            line(
+                buffer,
+                inner,
+                7 + at as u16,
+                vec![Span::styled(laid.text(), theme.style(role))],
+            );
+        }
+    }
+}
+
+fn bytes_text(bytes: f64) -> String {
+    if bytes >= 1e6 {
+        format!("{:.1} MB", bytes / 1e6)
+    } else if bytes >= 1e3 {
+        format!("{:.0} kB", bytes / 1e3)
+    } else {
+        format!("{bytes:.0} bytes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dialog() -> Dialog {
+        Dialog::new(
+            "slice".into(),
+            Sizes {
+                slice: 3,
+                whole_questions: 15,
+                marked: 0,
+                bytes_a_row: Some(2e3),
+            },
+        )
+    }
+
+    #[test]
+    fn the_file_name_follows_the_format_until_it_is_typed() {
+        let mut dialog = dialog();
+        dialog.press(KeyCode::Tab.into());
+        dialog.press(KeyCode::Tab.into());
+        dialog.press(KeyCode::Right.into());
+        assert_eq!(dialog.path.text, "slice.csv");
+        dialog.press(KeyCode::Tab.into());
+        dialog.press(KeyCode::Tab.into());
+        dialog.press(KeyCode::Char('2').into());
+        dialog.press(KeyCode::Up.into());
+        dialog.press(KeyCode::Up.into());
+        dialog.press(KeyCode::Right.into());
+        assert_eq!(dialog.path.text, "slice.csv2");
+    }
+
+    #[test]
+    fn nothing_to_write_is_said_instead_of_written() {
+        let mut dialog = dialog();
+        dialog.scope = Scope::Marked;
+        assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open);
+        assert!(dialog.error.is_some());
+    }
+}

@@ -1,0 +1,66 @@
+//! How an output was read: the match, the cause where there is none, the loop at its end.
+
+use std::ops::Range;
+
+use crate::diagnose::{Answer, Diagnosis, diagnose};
+use crate::extract::Rule;
+use crate::record::Record;
+use crate::trace::Rows;
+
+/// What is lit and said about one output.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    pub matched: Option<Range<usize>>,
+    /// Places where the rule matches.
+    pub matches: usize,
+    pub diagnosis: Diagnosis,
+}
+
+impl Reading {
+    /// Reads a record's output by the rule that the trace shows.
+    pub fn of(record: &Record, rule: &Rule) -> Reading {
+        let text = record.reasoning.as_str();
+        let flags = record.flags.join(",");
+        let answer = Answer {
+            text,
+            pick: &record.pick,
+            finish: record.finish,
+            flags: &flags,
+            options: record.options.len(),
+        };
+        Reading {
+            matched: rule.read(text).found.map(|found| found.whole),
+            matches: rule.matches(text).len(),
+            diagnosis: diagnose(rule, &answer),
+        }
+    }
+
+    /// Where a reader should look: the match, else the evidence.
+    pub fn place(&self) -> Option<usize> {
+        self.matched
+            .as_ref()
+            .or(self.diagnosis.evidence.as_ref())
+            .map(|range| range.start)
+    }
+
+    /// A few words on what is odd: `loop ×15`, `cut off`, ...
+    pub fn remark(&self) -> String {
+        match (&self.diagnosis.tail, self.diagnosis.cause) {
+            (Some(tail), _) => format!("loop ×{}", tail.count),
+            (None, Some(cause)) => cause.label().to_owned(),
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// The cause and marks of a row of a trace.
+pub fn diagnose_row(rule: &Rule, rows: &Rows, row: usize, text: &str) -> Diagnosis {
+    let answer = Answer {
+        text,
+        pick: rows.pick.get(row),
+        finish: rows.finish[row],
+        flags: rows.flags.get(row),
+        options: usize::from(rows.options[row]),
+    };
+    diagnose(rule, &answer)
+}

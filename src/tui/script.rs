@@ -1,0 +1,170 @@
+//! The screen without a terminal: keys typed as text, every effect done at once. For `--print` and for tests.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::run::Update;
+use crate::trace::Trace;
+
+use super::app::{App, Effect, Event, How};
+use super::theme::Theme;
+use super::worker::{Worker, fetch};
+use super::{Options, bytes_a_row, derive, export, joined, keymap};
+
+/// A screen driven by hand.
+#[derive(Debug)]
+pub struct Script {
+    app: App,
+    worker: Worker,
+    size: (u16, u16),
+    /// Texts that were put on the clipboard.
+    pub copied: Vec<String>,
+    /// Files that were written.
+    pub written: Vec<PathBuf>,
+    pub exit: Option<How>,
+    /// What the run at work was told.
+    pub told: Vec<String>,
+}
+
+impl Script {
+    /// Browses traces on a screen of a fixed size.
+    pub fn open(traces: Vec<Trace>, size: (u16, u16), options: &Options) -> Result<Script> {
+        let theme = Theme::new(options.color, options.ascii);
+        let app = App::browse(theme, size, options.filter.clone(), &options.command).without_time();
+        let mut script = Script::new(app, size);
+        script.send(Event::Opened(Ok(Box::new(joined::join(traces)?))));
+        match script.app.failure() {
+            Some(failure) => Err(anyhow!("{failure}")),
+            None => Ok(script),
+        }
+    }
+
+    /// Watches a run at work; time stands still but for [`Script::advance`].
+    pub fn live(size: (u16, u16), options: &Options) -> Script {
+        let theme = Theme::new(options.color, options.ascii);
+        Script::new(App::live(theme, size, &options.command).without_time(), size)
+    }
+
+    /// Takes in what a run tells.
+    pub fn hear(&mut self, update: Update) -> &mut Script {
+        self.send(Event::Run(Box::new(update)));
+        self
+    }
+
+    /// Lets time pass.
+    pub fn advance(&mut self, time: Duration) -> &mut Script {
+        self.app.advance(time);
+        self.send(Event::Tick);
+        self
+    }
+
+    fn new(app: App, size: (u16, u16)) -> Script {
+        Script {
+            app,
+            worker: Worker::default(),
+            size,
+            copied: Vec::new(),
+            written: Vec::new(),
+            exit: None,
+            told: Vec::new(),
+        }
+    }
+
+    /// Types keys: `iclaw<enter>jj<enter>`.
+    pub fn keys(&mut self, keys: &str) -> &mut Script {
+        for key in keymap::parse(keys) {
+            self.send(Event::Key(key));
+        }
+        self
+    }
+
+    /// Clicks a cell, counted from 0.
+    pub fn click(&mut self, column: u16, row: u16) -> &mut Script {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        let modifiers = crossterm::event::KeyModifiers::NONE;
+        self.send(Event::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers,
+        }));
+        self
+    }
+
+    pub fn resize(&mut self, size: (u16, u16)) -> &mut Script {
+        self.size = size;
+        self.send(Event::Resize(size.0, size.1));
+        self
+    }
+
+    fn send(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            if let Some(effect) = self.app.update(event) {
+                self.perform(effect, &mut events);
+            }
+        }
+    }
+
+    fn perform(&mut self, effect: Effect, events: &mut VecDeque<Event>) {
+        match effect {
+            Effect::Ask(request) => {
+                let tell = &mut |reply| events.push_back(Event::Worker(reply));
+                self.worker.ask(request, tell);
+                while self.worker.step(&|| false, tell) {}
+            }
+            Effect::Fetch(sight) => fetch(&sight, &mut |fetched| events.push_back(Event::Fetched(fetched))),
+            Effect::Copy(text) => self.copied.push(text),
+            Effect::Export(order) => {
+                let outcome = export(&order);
+                self.written.extend(outcome.iter().map(|(_, _, path)| path.clone()));
+                events.push_back(Event::Exported(outcome));
+            }
+            Effect::Diagnose(trace) => events.extend(derive(&trace)),
+            Effect::Estimate(trace, rows) => events.push_back(Event::Estimated(bytes_a_row(&trace, &rows))),
+            Effect::StopRun | Effect::Pause { .. } | Effect::Share { .. } => self.told.push(format!("{effect:?}")),
+            Effect::Exit(exit) => self.exit = Some(exit),
+            Effect::Many(effects) => {
+                for effect in effects {
+                    self.perform(effect, events);
+                }
+            }
+        }
+    }
+
+    /// The screen as text, one line a row, without blanks at the ends.
+    pub fn screen(&self) -> String {
+        let buffer = self.buffer();
+        let mut text = String::new();
+        for y in 0..self.size.1 {
+            let mut line = String::new();
+            let mut skip = 0;
+            for x in 0..self.size.0 {
+                if skip > 0 {
+                    skip -= 1;
+                    continue;
+                }
+                let symbol = buffer[(x, y)].symbol();
+                line.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The screen with its colours.
+    pub fn buffer(&self) -> Buffer {
+        let area = Rect::new(0, 0, self.size.0, self.size.1);
+        let mut buffer = Buffer::empty(area);
+        self.app.draw(&mut buffer, area);
+        buffer
+    }
+}
