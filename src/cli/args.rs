@@ -1,0 +1,423 @@
+//! The command line's flags, as typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Run language models through MMLU and MMLU-Pro, and read every answer they gave.
+#[derive(Debug, Parser)]
+#[command(
+    name = "markbook",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  markbook                                        the recorded demo run; needs no model and no network
+  markbook demo                                   both exams, live, on a small real model
+  markbook run --model Qwen/Qwen2.5-0.5B-Instruct --benchmark mmlu,mmlu_pro --per-subject 20
+  markbook results/ samples_mmlu_pro_law_*.jsonl  browse what other tools wrote
+  markbook export traces.parquet -f 'invalid cat:law' -o slice.jsonl"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub open: OpenArgs,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+/// How things are shown; understood everywhere.
+#[derive(Debug, Clone, Args)]
+pub struct Look {
+    /// Colours: auto (none in a pipe, with NO_COLOR or TERM=dumb), never, always
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "WHEN",
+        display_order = 900
+    )]
+    pub color: Color,
+    /// Draw with ASCII characters only
+    #[arg(long, global = true, display_order = 901)]
+    pub ascii: bool,
+    /// Leave the mouse to the terminal
+    #[arg(long, global = true, display_order = 902)]
+    pub no_mouse: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Never,
+    Always,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run both exams side by side on the embedded questions with a small real model
+    #[command(after_help = "\
+Examples:
+  markbook demo                            fetches the model once (93 MB), then shows both exams live
+  markbook demo --limit 6 --json           six questions of each, results as JSON on standard output")]
+    Demo(DemoArgs),
+    /// Put a model through the exams
+    #[command(after_help = "\
+Examples:
+  markbook run --model smollm2-135m --benchmark mmlu --data embedded
+  markbook run --model ./my-model --benchmark mmlu --data ./mmlu --shots 5 --out runs/mine
+  markbook run --model org/name@revision --benchmark mmlu_pro --subjects law,math --seeds 42,43,44,45,46
+  markbook run --model my.gguf --out runs/mine --resume")]
+    Run(RunArgs),
+    /// Browse runs and traces
+    #[command(after_help = "\
+Examples:
+  markbook open traces.parquet -f 'invalid cat:law'
+  markbook open run-a run-b --rule tiger_chain
+  markbook open odd.csv --map pick=pred,answer=gold,reasoning=output
+  markbook open traces.parquet --print         the first screen as text")]
+    Open(OpenArgs),
+    /// Write rows to a file: JSONL, CSV, parquet or the harness's own files
+    #[command(after_help = "\
+Examples:
+  markbook export traces.parquet -f 'invalid cat:law' -o slice.jsonl
+  markbook export traces.parquet -f wrong --with why,match -o - | head
+  markbook export my-run --format lm-eval -o results")]
+    Export(ExportArgs),
+    /// Accuracy with intervals, invalid rows, per category, per seed
+    #[command(after_help = "\
+Examples:
+  markbook stats traces.parquet
+  markbook stats my-run -f 'cat:law' --json
+  markbook stats outputs.zip --rule tiger_chain")]
+    Stats(StatsArgs),
+    /// Read the same outputs by another rule, and tell what flips
+    #[command(after_help = "\
+Examples:
+  markbook rescore outputs.zip --rule lm_eval_mmlu_pro
+  markbook rescore my-run --rule 're:(?i)final answer:? \\(?([A-J])@last' --json")]
+    Rescore(RescoreArgs),
+    /// Compare two runs, question by question
+    #[command(after_help = "Example:\n  markbook compare run-a run-b --json")]
+    Compare(CompareArgs),
+    /// Look for what is wrong with a trace: identical seeds, underivable picks, gold clashes, hashes, counts
+    #[command(after_help = "Example:\n  markbook check traces.parquet --json")]
+    Check(CheckArgs),
+    /// Print prompts and hashes, as they are sent
+    #[command(after_help = "\
+Examples:
+  markbook prompts --benchmark mmlu --data ./mmlu --shots 5 --hashes
+  markbook prompts --benchmark mmlu_pro --data embedded --subjects law --limit 1 --jsonl")]
+    Prompts(PromptsArgs),
+    /// Fetch a model or data set into the cache
+    #[command(after_help = "\
+Examples:
+  markbook fetch smollm2-135m
+  markbook fetch Qwen/Qwen2.5-0.5B-Instruct
+  markbook fetch cais/mmlu")]
+    Fetch(FetchArgs),
+    /// Measure this machine: tokens and questions per second
+    #[command(after_help = "Example:\n  markbook bench --model smollm2-135m --threads 1 --json")]
+    Bench(BenchArgs),
+}
+
+/// What a run and the demo share.
+#[derive(Debug, Clone, Args)]
+pub struct Settings {
+    /// smollm2-135m, a folder (config.json + safetensors + tokenizer.json), a .gguf file, or a hub id, ORG/NAME[@REVISION]
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Split to be asked
+    #[arg(long, default_value = "test", value_name = "SPLIT")]
+    pub split: String,
+    /// Examples before each question
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub shots: usize,
+    /// Only these subjects or categories
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub subjects: Vec<String>,
+    /// The first N questions of each benchmark
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub limit: Option<usize>,
+    /// The first N questions of each subject
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub per_subject: Option<usize>,
+    /// With --per-subject: a seeded choice instead of the first, the same on every machine
+    #[arg(long, value_name = "S", requires = "per_subject")]
+    pub sample_seed: Option<u64>,
+    /// Seeds of the sampled exam, one attempt each
+    #[arg(long, value_delimiter = ',', default_value = "42,43,44,45,46", value_name = "SEEDS")]
+    pub seeds: Vec<i64>,
+    /// 0 is greedy: one attempt, no seed
+    #[arg(long, default_value_t = 1.0, value_name = "T", value_parser = temperature)]
+    pub temperature: f64,
+    #[arg(long, default_value_t = 0.95, value_name = "P", value_parser = top_p)]
+    pub top_p: f64,
+    /// 0 keeps every token
+    #[arg(long, default_value_t = 64, value_name = "K")]
+    pub top_k: usize,
+    /// Longest completion in tokens [default: 2048; demo: 256]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub max_tokens: Option<usize>,
+    /// The model's chat template: auto is off for mmlu, on for mmlu_pro where the model has one
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub chat: Chat,
+    /// Examples in a chat: all in one turn, or as turns of their own
+    #[arg(long, default_value = "turn", value_name = "HOW")]
+    pub chat_shots: ChatShots,
+    /// Prompt style (see the README's table); the default is the harness's
+    #[arg(long, value_name = "STYLE")]
+    pub style: Option<String>,
+    /// Extraction rule of the sampled exam
+    #[arg(long, value_name = "RULE")]
+    pub rule: Option<String>,
+    /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32
+    #[arg(long, default_value = "auto", value_name = "DTYPE")]
+    pub dtype: Dtype,
+    /// CPU threads [default: all]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub threads: Option<usize>,
+    /// Completions that are written at the same time
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = positive)]
+    pub batch: usize,
+    /// Folder of the run [default: runs/DATE-MODEL in the data directory]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with the run in --out; changed settings are refused by name
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// Draw no screen: a progress line, quiet lines in a pipe
+    #[arg(long)]
+    pub plain: bool,
+    /// Print the result as JSON on standard output; implies --plain
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct DemoArgs {
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct RunArgs {
+    /// mmlu, mmlu_pro, both, or custom (a set of your own in --data)
+    #[arg(long, value_delimiter = ',', default_value = "mmlu,mmlu_pro", value_name = "NAMES")]
+    pub benchmark: Vec<String>,
+    /// A folder or file of questions, or `embedded`; without it the hub's sets
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<String>,
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Chat {
+    Auto,
+    On,
+    Off,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ChatShots {
+    Turn,
+    Turns,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dtype {
+    Auto,
+    F32,
+    Bf16,
+}
+
+/// Which traces, read how.
+#[derive(Debug, Clone, Args)]
+pub struct TraceArgs {
+    /// Run folders, folders of runs, or any trace
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Read the outputs by this rule instead of the stored picks
+    #[arg(long, value_name = "RULE")]
+    pub rule: Option<String>,
+    /// Which column of the file is which of ours: pick=pred,reasoning=output
+    #[arg(long, value_delimiter = ',', value_name = "OURS=THEIRS", value_parser = mapping)]
+    pub map: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct OpenArgs {
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// Filter to begin with: 'invalid cat:law' (the README lists the words)
+    #[arg(short = 'f', long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Show rows that are added while it is open
+    #[arg(long)]
+    pub follow: bool,
+    /// Print the first screen as text and end
+    #[arg(long)]
+    pub print: bool,
+    /// Print how fast it was, as JSON, at the end
+    #[arg(long)]
+    pub stats_on_exit: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ExportArgs {
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// Only these rows: 'invalid cat:law' (the README lists the words)
+    #[arg(short = 'f', long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// jsonl, csv, parquet, lm-eval
+    #[arg(long, default_value = "jsonl", value_name = "FORMAT")]
+    pub format: String,
+    /// All attempts of each question that has a row in the slice
+    #[arg(long)]
+    pub whole_questions: bool,
+    /// Columns to add: why, match, note, marks
+    #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
+    pub with: Vec<String>,
+    /// A file, or - for standard output; a folder for lm-eval
+    #[arg(short = 'o', long, value_name = "FILE", required = true)]
+    pub output: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct StatsArgs {
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// Only these rows: 'invalid cat:law' (the README lists the words)
+    #[arg(short = 'f', long, value_name = "FILTER")]
+    pub filter: Option<String>,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct RescoreArgs {
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct CompareArgs {
+    /// A run folder or trace
+    pub a: PathBuf,
+    /// What it is compared with
+    pub b: PathBuf,
+    /// Read both by this rule
+    #[arg(long, value_name = "RULE")]
+    pub rule: Option<String>,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub trace: TraceArgs,
+    /// Questions to check gold and hashes against: a folder, a file, or `embedded`
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<String>,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct PromptsArgs {
+    /// mmlu, mmlu_pro, or custom
+    #[arg(long, value_name = "NAME")]
+    pub benchmark: String,
+    /// A folder or file of questions, or `embedded`; without it the hub's set
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<String>,
+    /// Split to be asked
+    #[arg(long, default_value = "test", value_name = "SPLIT")]
+    pub split: String,
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub subjects: Vec<String>,
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub limit: Option<usize>,
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub per_subject: Option<usize>,
+    #[arg(long, value_name = "S", requires = "per_subject")]
+    pub sample_seed: Option<u64>,
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub shots: usize,
+    #[arg(long, value_name = "STYLE")]
+    pub style: Option<String>,
+    /// The chat template of --model; off without a model
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub chat: Chat,
+    #[arg(long, default_value = "turn", value_name = "HOW")]
+    pub chat_shots: ChatShots,
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// Prompts with their hashes, one JSON object a line
+    #[arg(long)]
+    pub jsonl: bool,
+    /// Hashes only, one JSON object a line
+    #[arg(long, conflicts_with = "jsonl")]
+    pub hashes: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct FetchArgs {
+    /// smollm2-135m, a model or a data set of the hub
+    pub name: String,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct BenchArgs {
+    #[arg(long, default_value = "smollm2-135m", value_name = "MODEL")]
+    pub model: String,
+    #[arg(long, default_value = "auto", value_name = "DTYPE")]
+    pub dtype: Dtype,
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive)]
+    pub threads: usize,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 is too few; 1 is the least".into()),
+        Ok(number) => Ok(number),
+        Err(_) => Err("not a whole number".into()),
+    }
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && (0.0..=100.0).contains(&number) => Ok(number),
+        _ => Err("a number from 0 (greedy) to 100".into()),
+    }
+}
+
+fn top_p(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(number) if number > 0.0 && number <= 1.0 => Ok(number),
+        _ => Err("a number above 0, at most 1 (1 keeps every token)".into()),
+    }
+}
+
+fn mapping(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((ours, theirs)) if !ours.is_empty() && !theirs.is_empty() => Ok((ours.to_owned(), theirs.to_owned())),
+        _ => Err("written OURS=THEIRS, as pick=pred".into()),
+    }
+}

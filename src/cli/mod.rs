@@ -1,0 +1,125 @@
+//! The command line: flags in, commands carried out, exit codes.
+//!
+//! 0 done, 1 failed, 2 wrong usage, 130 stopped by the user with everything finished so far saved.
+
+pub mod args;
+mod bench;
+mod plain;
+mod prepare;
+mod questions;
+mod reports;
+mod sit;
+mod stop;
+mod traces;
+
+use std::fmt;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// How a command ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Done,
+    /// By the user; what was finished is saved.
+    Stopped,
+}
+
+/// Marks an error as wrong usage: exit code 2.
+#[derive(Debug)]
+pub(crate) struct Usage;
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("wrong usage")
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Marks whatever error comes as wrong usage, keeping its words.
+pub(crate) fn usage<T>(result: Result<T>) -> Result<T> {
+    result.map_err(|error| anyhow::Error::new(Usage).context(format!("{error:#}")))
+}
+
+/// Reads the command line and carries it out.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match carry_out(cli) {
+        Ok(End::Done) => ExitCode::SUCCESS,
+        Ok(End::Stopped) => ExitCode::from(130),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let is_usage = error.downcast_ref::<Usage>().is_some();
+            let parts: Vec<String> = error
+                .chain()
+                .filter(|cause| !cause.is::<Usage>())
+                .map(|cause| without_frames(&cause.to_string()))
+                .collect();
+            eprintln!(
+                "markbook: {}",
+                crate::tui::safe_line(&without_repeats(&parts).join(": "))
+            );
+            ExitCode::from(if is_usage { 2 } else { 1 })
+        }
+    }
+}
+
+/// Some libraries print their stack with the message where RUST_BACKTRACE is set: only the message is for the user.
+fn without_frames(text: &str) -> String {
+    text.split("\n   0: ").next().unwrap_or(text).trim_end().to_owned()
+}
+
+/// A cause that its own context already tells is told once.
+fn without_repeats(parts: &[String]) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for part in parts {
+        if !kept.iter().any(|before| before.contains(part.as_str())) {
+            kept.push(part.clone());
+        }
+    }
+    kept
+}
+
+/// Whether the reader of our output went away, as `| head` does.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let broken = Some(std::io::ErrorKind::BrokenPipe);
+    error.chain().any(|cause| {
+        cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind) == broken
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(serde_json::Error::io_error_kind)
+                == broken
+            || matches!(
+                cause.downcast_ref::<csv::Error>().map(csv::Error::kind),
+                Some(csv::ErrorKind::Io(io)) if Some(io.kind()) == broken
+            )
+    })
+}
+
+fn carry_out(cli: Cli) -> Result<End> {
+    let look = cli.look;
+    match cli.command {
+        None => traces::open(&cli.open, &look),
+        Some(Command::Open(args)) => traces::open(&args, &look),
+        Some(Command::Demo(args)) => sit::demo(&args, &look),
+        Some(Command::Run(args)) => sit::run(&args, &look),
+        Some(Command::Export(args)) => traces::export(&args),
+        Some(Command::Stats(args)) => reports::stats(&args),
+        Some(Command::Rescore(args)) => reports::rescore(&args),
+        Some(Command::Compare(args)) => reports::compare(&args),
+        Some(Command::Check(args)) => reports::check(&args),
+        Some(Command::Prompts(args)) => questions::prompts(&args),
+        Some(Command::Fetch(args)) => questions::fetch(&args),
+        Some(Command::Bench(args)) => bench::bench(&args),
+    }
+}

@@ -1,0 +1,454 @@
+//! From flags to plans: questions, model, prompts, folders; everything checked before the first question.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::args::{Chat, ChatShots, Dtype, Settings};
+use super::usage;
+use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Slice, Style};
+use crate::engine::candle::{self, CandleEngine};
+use crate::engine::{ChatTemplate, Engine, Sampling};
+use crate::extract::Rule;
+use crate::hub::{self, ModelName};
+use crate::run::{Exam, Method, Plan};
+use crate::store::manifest::{Data, Model, Prompting};
+use crate::store::{self, Manifest};
+
+/// The model that `run` and `demo` take where none is named.
+const DEFAULT_MODEL: &str = "Qwen/Qwen2.5-0.5B-Instruct";
+
+/// What is to be done, checked as far as it can be without the model.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub settings: Settings,
+    pub benchmarks: Vec<&'static Benchmark>,
+    pub data: Option<DataSource>,
+    pub model: ModelName,
+    pub model_text: String,
+    pub max_tokens: usize,
+    pub root: PathBuf,
+    rule: Option<Rule>,
+}
+
+impl Job {
+    pub(crate) fn new(
+        settings: &Settings,
+        benchmarks: &[String],
+        data: Option<&str>,
+        defaults: (&str, usize),
+    ) -> Result<Job> {
+        let benchmarks: Vec<&'static Benchmark> = usage(
+            benchmarks
+                .iter()
+                .map(|name| benchmark::find(name))
+                .collect::<Result<_>>(),
+        )?;
+        let different: HashSet<&str> = benchmarks.iter().map(|benchmark| benchmark.name).collect();
+        if different.len() < benchmarks.len() {
+            return usage(Err(anyhow::anyhow!("--benchmark names one exam twice")));
+        }
+        for benchmark in &benchmarks {
+            usage(benchmark.split_names(&settings.split))?;
+        }
+        let data = usage(data.map(DataSource::parse).transpose())?;
+        if let Some(style) = &settings.style {
+            let fits = benchmarks.iter().any(|benchmark| benchmark.style(style).is_ok());
+            if !fits {
+                usage(benchmarks[0].style(style))?;
+            }
+        }
+        if settings.seeds.is_empty() {
+            return usage(Err(anyhow::anyhow!("--seeds names no seed")));
+        }
+        let seeds: HashSet<i64> = settings.seeds.iter().copied().collect();
+        if seeds.len() < settings.seeds.len() {
+            return usage(Err(anyhow::anyhow!(
+                "--seeds names one seed twice: two equal attempts would count as two"
+            )));
+        }
+        let rule = usage(settings.rule.as_deref().map(Rule::parse).transpose())?;
+        let model_text = settings.model.clone().unwrap_or_else(|| defaults.0.to_owned());
+        let model = usage(ModelName::parse(&model_text))?;
+        let root = match &settings.out {
+            Some(out) => out.clone(),
+            None => default_root(&model_text)?,
+        };
+        let job = Job {
+            settings: settings.clone(),
+            benchmarks,
+            data,
+            model,
+            model_text,
+            max_tokens: settings.max_tokens.unwrap_or(defaults.1),
+            root,
+            rule,
+        };
+        job.preflight()?;
+        Ok(job)
+    }
+
+    /// The run folder of an exam: the root itself where there is one exam only.
+    pub(crate) fn folder(&self, benchmark: &Benchmark) -> PathBuf {
+        if self.benchmarks.len() == 1 {
+            self.root.clone()
+        } else {
+            self.root.join(benchmark.name)
+        }
+    }
+
+    fn preflight(&self) -> Result<()> {
+        if self.benchmarks.len() == 1 {
+            return store::preflight(&self.root, self.settings.resume);
+        }
+        if !self.root.exists() {
+            return store::preflight(&self.root, self.settings.resume);
+        }
+        if !self.root.is_dir() {
+            bail!("{} is a file; --out takes a folder", self.root.display());
+        }
+        if store::is_run(&self.root) {
+            bail!(
+                "{} holds one run; two exams take a folder that holds mmlu/ and mmlu_pro/",
+                self.root.display()
+            );
+        }
+        for benchmark in &self.benchmarks {
+            store::preflight(&self.folder(benchmark), self.settings.resume)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the questions of each exam.
+    ///
+    /// # Errors
+    /// When a set cannot be had, an asked subject is unknown, or there are fewer examples than `--shots`.
+    pub(crate) fn datasets(&self, watch: &mut dyn FnMut(String) -> ControlFlow<()>) -> Result<Vec<Dataset>> {
+        let slice = Slice {
+            subjects: self.settings.subjects.clone(),
+            per_subject: self.settings.per_subject,
+            sample_seed: self.settings.sample_seed,
+            limit: self.settings.limit,
+        };
+        // A subject may belong to one of two exams only; one that belongs to none is refused.
+        let mut datasets = Vec::new();
+        let mut refused = None;
+        for benchmark in &self.benchmarks {
+            let mut dataset = load_data(benchmark, self.data.as_ref(), &self.settings.split, watch)?;
+            match benchmark::select(&mut dataset, &slice) {
+                Ok(()) => datasets.push(dataset),
+                Err(error) => refused = Some(error),
+            }
+        }
+        if let Some(error) = refused
+            && (datasets.is_empty() || self.benchmarks.len() == 1 || datasets.len() < self.benchmarks.len())
+        {
+            return usage(Err(error));
+        }
+        for dataset in &datasets {
+            let style = self.style(dataset.benchmark)?;
+            usage(enough_examples(dataset, self.settings.shots, style))?;
+        }
+        Ok(datasets)
+    }
+
+    fn style(&self, benchmark: &'static Benchmark) -> Result<&'static Style> {
+        match &self.settings.style {
+            Some(name) => match benchmark.style(name) {
+                Ok(style) => Ok(style),
+                // With two exams, --style is for the one that has it.
+                Err(_) if self.benchmarks.len() > 1 => Ok(benchmark.default_style()),
+                Err(error) => usage(Err(error)),
+            },
+            None => Ok(benchmark.default_style()),
+        }
+    }
+
+    /// Fetches and loads the model.
+    pub(crate) fn engine(&self, watch: &mut dyn FnMut(String) -> ControlFlow<()>) -> Result<(CandleEngine, Model)> {
+        let found = hub::model(&self.model, &mut |progress| watch(progress.to_string()))?;
+        let options = engine_options(self.settings.dtype, self.settings.threads, self.settings.batch);
+        let engine = candle::load(&found.path, &options, &mut |progress| {
+            let percent = 100 * progress.done / progress.total.max(1);
+            watch(format!("{} {percent} %", progress.stage))
+        })?;
+        let name = match &self.model {
+            ModelName::Small => "SmolLM2-135M-Instruct".to_owned(),
+            _ => short_name(&found.id),
+        };
+        Ok((
+            engine,
+            Model {
+                name,
+                id: found.id,
+                revision: found.revision,
+            },
+        ))
+    }
+
+    /// The plans of the exams, with manifests.
+    pub(crate) fn plans(&self, datasets: Vec<Dataset>, engine: &dyn Engine, model: &Model) -> Result<Vec<Plan>> {
+        if self.benchmarks.len() > 1 && !self.root.exists() {
+            std::fs::create_dir(&self.root)
+                .with_context(|| format!("cannot make the folder {}", self.root.display()))?;
+        }
+        datasets
+            .into_iter()
+            .map(|dataset| self.plan(dataset, engine, model))
+            .collect()
+    }
+
+    fn plan(&self, dataset: Dataset, engine: &dyn Engine, model: &Model) -> Result<Plan> {
+        let settings = &self.settings;
+        let style = self.style(dataset.benchmark)?;
+        let chat = self.chat(style, engine.chat_template())?;
+        let prompt = PromptPlan {
+            style,
+            shots: settings.shots,
+            chat,
+            chat_shots: match settings.chat_shots {
+                ChatShots::Turn => benchmark::ChatShots::Turn,
+                ChatShots::Turns => benchmark::ChatShots::Turns,
+            },
+            system: None,
+        };
+        let (method, rule) = self.method(style)?;
+        let path = self.folder(dataset.benchmark);
+        let manifest = self.manifest(&dataset, &prompt, (&method, &rule), engine, model);
+        let exam = Exam::new(&dataset, &method, settings.shots, path);
+        let manifest = Manifest {
+            rows: exam.rows,
+            ..manifest
+        };
+        Ok(Plan {
+            exam,
+            dataset,
+            prompt,
+            rule,
+            method,
+            manifest,
+            resume: settings.resume,
+        })
+    }
+
+    fn chat(&self, style: &Style, template: Option<ChatTemplate>) -> Result<Option<ChatTemplate>> {
+        match (self.settings.chat, template) {
+            (Chat::Off, _) | (Chat::Auto, None) => Ok(None),
+            (Chat::On, None) => {
+                bail!(
+                    "--chat on: {} has no chat template; --chat off puts plain prompts",
+                    self.model_text
+                )
+            }
+            (Chat::On, template) => Ok(template),
+            (Chat::Auto, template) => Ok(template.filter(|_| !style.is_cloze())),
+        }
+    }
+
+    fn method(&self, style: &Style) -> Result<(Method, Rule)> {
+        Ok(match &style.method {
+            benchmark::Method::Cloze { .. } => (Method::Cloze, Rule::parse(crate::extract::ALL[0].0)?),
+            benchmark::Method::Generate { rule, stops } => {
+                let rule = match &self.rule {
+                    Some(rule) => rule.clone(),
+                    None => Rule::parse(rule)?,
+                };
+                let sampling = Sampling {
+                    temperature: self.settings.temperature,
+                    top_p: self.settings.top_p,
+                    top_k: self.settings.top_k,
+                    max_tokens: self.max_tokens,
+                    stops: stops.iter().map(|stop| (*stop).to_owned()).collect(),
+                };
+                let seeds = if sampling.temperature == 0.0 {
+                    vec![None]
+                } else {
+                    self.settings.seeds.iter().copied().map(Some).collect()
+                };
+                (Method::Generate { sampling, seeds }, rule)
+            }
+        })
+    }
+
+    fn manifest(
+        &self,
+        dataset: &Dataset,
+        prompt: &PromptPlan,
+        (method, rule): (&Method, &Rule),
+        engine: &dyn Engine,
+        model: &Model,
+    ) -> Manifest {
+        let slice = &self.settings;
+        let (sampling, seeds) = match method {
+            Method::Cloze => (None, Vec::new()),
+            Method::Generate { sampling, seeds } => (Some(sampling.clone()), seeds.clone()),
+        };
+        Manifest {
+            markbook: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: store::Settings {
+                benchmark: dataset.name.clone(),
+                task_version: prompt.style.version.to_owned(),
+                method: if sampling.is_some() {
+                    "generate".into()
+                } else {
+                    "cloze".into()
+                },
+                model: model.clone(),
+                engine: engine.describe(),
+                data: Data {
+                    source: dataset.source.clone(),
+                    revision: dataset.revision.clone(),
+                    split: dataset.split.clone(),
+                    fingerprint: dataset.fingerprint.clone(),
+                    questions: dataset.questions.len(),
+                    subjects: slice.subjects.clone(),
+                    per_subject: slice.per_subject,
+                    sample_seed: slice.sample_seed,
+                    limit: slice.limit,
+                    washed: dataset
+                        .washed
+                        .iter()
+                        .map(|washed| format!("row {}: {}: {}", washed.row, washed.rule.name(), washed.detail))
+                        .collect(),
+                },
+                prompt: Prompting {
+                    style: prompt.style.name.to_owned(),
+                    shots: prompt.shots,
+                    chat: prompt.chat.is_some(),
+                    chat_shots: prompt.chat.is_some().then(|| {
+                        let turns = prompt.chat_shots == benchmark::ChatShots::Turns;
+                        if turns { "turns".to_owned() } else { "turn".to_owned() }
+                    }),
+                    template: prompt.template_text(),
+                    chat_template_sha256: prompt
+                        .chat
+                        .as_ref()
+                        .map(|template| benchmark::hash::hash_text(&template.source)),
+                },
+                rule: if sampling.is_some() {
+                    rule.name().to_owned()
+                } else {
+                    "argmax".into()
+                },
+                sampling,
+                seeds,
+            },
+            started: crate::run::now(),
+            ..Manifest::default()
+        }
+    }
+}
+
+fn enough_examples(dataset: &Dataset, shots: usize, style: &Style) -> Result<()> {
+    for question in &dataset.questions {
+        let have = dataset.examples_for(question).len();
+        if have < shots {
+            bail!(
+                "--shots {shots}: {} has {have} example{} for {}; at most --shots {have} with style {}",
+                dataset.source,
+                if have == 1 { "" } else { "s" },
+                question.subject,
+                style.name
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Reads one exam's questions, from the hub where no data is named.
+pub(crate) fn load_data(
+    benchmark: &'static Benchmark,
+    data: Option<&DataSource>,
+    split: &str,
+    watch: &mut dyn FnMut(String) -> ControlFlow<()>,
+) -> Result<Dataset> {
+    if let Some(source) = data {
+        return benchmark::load(benchmark, source, split);
+    }
+    if benchmark.hub_id.is_empty() {
+        return usage(Err(anyhow::anyhow!(
+            "--benchmark {}: name your questions by --data FILE|DIR",
+            benchmark.name
+        )));
+    }
+    let names = usage(benchmark.split_names(split))?;
+    let examples = benchmark
+        .example_splits
+        .iter()
+        .copied()
+        .find(|split| *split != names[0]);
+    let splits: Vec<&str> = std::iter::once(names[0]).chain(examples).collect();
+    let config = Some(benchmark.hub_config).filter(|config| !config.is_empty());
+    let found = hub::dataset(benchmark.hub_id, config, &splits, &mut |progress| {
+        watch(progress.to_string())
+    })
+    .with_context(|| {
+        format!(
+            "the questions of {} cannot be had: name them by --data DIR, or take --data embedded",
+            benchmark.name
+        )
+    })?;
+    let files = |name: &str| {
+        found
+            .splits
+            .iter()
+            .filter(|split| split.name == name)
+            .flat_map(|split| split.files.clone())
+            .collect::<Vec<_>>()
+    };
+    let source = DataSource::Hub {
+        id: found.id.clone(),
+        revision: Some(found.revision.clone()),
+        test: files(splits[0]),
+        examples: splits.get(1).map(|name| files(name)).unwrap_or_default(),
+    };
+    benchmark::load(benchmark, &source, split)
+}
+
+pub(crate) fn engine_options(dtype: Dtype, threads: Option<usize>, batch: usize) -> candle::Options {
+    candle::Options {
+        dtype: match dtype {
+            Dtype::Auto => candle::Dtype::Auto,
+            Dtype::F32 => candle::Dtype::F32,
+            Dtype::Bf16 => candle::Dtype::Bf16,
+        },
+        threads: threads.unwrap_or(0),
+        batch,
+        ..candle::Options::default()
+    }
+}
+
+/// The last part of an id or path.
+fn short_name(id: &str) -> String {
+    let last = Path::new(id)
+        .file_name()
+        .map_or_else(|| id.to_owned(), |name| name.to_string_lossy().into_owned());
+    last.strip_suffix(".gguf").unwrap_or(&last).to_owned()
+}
+
+fn default_root(model: &str) -> Result<PathBuf> {
+    let runs = hub::home()?.join("runs");
+    std::fs::create_dir_all(&runs).with_context(|| format!("cannot make the folder {}", runs.display()))?;
+    let stamp = chrono::Local::now().format("%Y-%m-%dT%H-%M-%S");
+    let name = store::folder_name(&short_name(model));
+    // Two runs started within one second get different folders.
+    for number in 1.. {
+        let suffix = if number == 1 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
+        let path = runs.join(format!("{stamp}-{name}{suffix}"));
+        if !path.exists() {
+            return Ok(path);
+        }
+    }
+    bail!("no free folder name in {}", runs.display())
+}
+
+/// The default model of `run`.
+pub(crate) fn default_model() -> &'static str {
+    DEFAULT_MODEL
+}

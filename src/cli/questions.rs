@@ -1,0 +1,133 @@
+//! `prompts` and `fetch`: what is asked, and bringing it here.
+
+use std::io::{BufWriter, IsTerminal, Write};
+use std::ops::ControlFlow;
+
+use anyhow::{Result, anyhow};
+
+use super::args::{Chat, ChatShots, FetchArgs, PromptsArgs};
+use super::plain::Plain;
+use super::prepare::load_data;
+use super::stop::Stop;
+use super::{End, usage};
+use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_prompts};
+use crate::engine::candle;
+use crate::hub::{self, ModelName};
+use crate::run::Update;
+
+pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
+    let benchmark = usage(benchmark::find(&args.benchmark))?;
+    let source = usage(args.data.as_deref().map(DataSource::parse).transpose())?;
+    let style = match &args.style {
+        Some(name) => usage(benchmark.style(name))?,
+        None => benchmark.default_style(),
+    };
+    let template = match (&args.model, args.chat) {
+        (_, Chat::Off) | (None, Chat::Auto) => None,
+        (None, Chat::On) => {
+            return usage(Err(anyhow!(
+                "--chat on needs --model: the chat template is the model's own"
+            )));
+        }
+        (Some(_), Chat::Auto) if style.is_cloze() => None,
+        (Some(model), chat) => {
+            let found = hub::model(&usage(ModelName::parse(model))?, &mut |_| ControlFlow::Continue(()))?;
+            let template = candle::chat_template(&found.path)?;
+            if template.is_none() && chat == Chat::On {
+                return usage(Err(anyhow!("--chat on: {model} has no chat template")));
+            }
+            template
+        }
+    };
+    let mut dataset = load_data(benchmark, source.as_ref(), &args.split, &mut |status| {
+        eprintln!("{status}");
+        ControlFlow::Continue(())
+    })?;
+    let slice = Slice {
+        subjects: args.subjects.clone(),
+        per_subject: args.per_subject,
+        sample_seed: args.sample_seed,
+        limit: args.limit,
+    };
+    usage(benchmark::select(&mut dataset, &slice))?;
+    for washed in &dataset.washed {
+        eprintln!(
+            "row {}: {}: {}",
+            washed.row,
+            washed.rule.name(),
+            crate::tui::safe_line(&washed.detail)
+        );
+    }
+    for note in &dataset.notes {
+        eprintln!("{}", crate::tui::safe_line(note));
+    }
+    let plan = PromptPlan {
+        chat: template,
+        chat_shots: match args.chat_shots {
+            ChatShots::Turn => benchmark::ChatShots::Turn,
+            ChatShots::Turns => benchmark::ChatShots::Turns,
+        },
+        ..PromptPlan::plain(style, args.shots)
+    };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.jsonl || args.hashes {
+        let listing = if args.hashes { Listing::Hashes } else { Listing::Prompts };
+        write_prompts(&mut out, &dataset, &plan, listing)?;
+    } else {
+        for question in &dataset.questions {
+            let rendered = benchmark::render(&dataset, question, &plan)?;
+            // On a terminal nothing raw; in a pipe the bytes as they are sent.
+            let text = rendered.prompt;
+            let text = if std::io::stdout().is_terminal() {
+                text.lines().map(crate::tui::safe_line).collect::<Vec<_>>().join("\n")
+            } else {
+                text
+            };
+            writeln!(
+                out,
+                "── {} {} · {} ──\n{text}",
+                dataset.name, question.id, question.subject
+            )?;
+        }
+    }
+    out.flush()?;
+    Ok(End::Done)
+}
+
+pub(super) fn fetch(args: &FetchArgs) -> Result<End> {
+    let stop = Stop::listen()?;
+    let mut plain = Plain::new();
+    let mut watch = |progress: hub::Progress| {
+        plain.tell(&Update::Status(progress.to_string()));
+        stop.flow()
+    };
+    let known = benchmark::ALL
+        .iter()
+        .find(|known| !known.hub_id.is_empty() && args.name.starts_with(known.hub_id));
+    let outcome: Result<Vec<std::path::PathBuf>> = match known {
+        Some(known) => {
+            let config = Some(known.hub_config).filter(|config| !config.is_empty());
+            let splits: Vec<&str> = known.splits.iter().map(|names| names[0]).collect();
+            hub::dataset(&args.name, config, &splits, &mut watch)
+                .map(|found| found.splits.into_iter().flat_map(|split| split.files).collect())
+        }
+        None => match usage(ModelName::parse(&args.name))? {
+            ModelName::Folder(path) | ModelName::Gguf(path) => Ok(vec![path]),
+            name => hub::model(&name, &mut watch).map(|found| found.files),
+        },
+    };
+    plain.end();
+    match outcome {
+        Ok(files) => {
+            for file in files {
+                println!("{}", file.display());
+            }
+            Ok(End::Done)
+        }
+        Err(error) if error.is::<hub::Stopped>() => {
+            eprintln!("{error}");
+            Ok(End::Stopped)
+        }
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,325 @@
+//! `stats`, `rescore`, `compare` and `check`: figures as a table or as JSON, on standard output.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs};
+use super::sit::thousands;
+use super::{End, traces, usage};
+use crate::benchmark::{self, DataSource, Dataset};
+use crate::compare::CompareReport;
+use crate::extract::Rule;
+use crate::rescore::{Rescored, rescore as read_again};
+use crate::stats::{self, IntervalKind, Report, RunReport, percent};
+use crate::trace::Trace;
+use crate::tui::safe_line;
+use crate::{check as integrity, extract};
+
+pub(super) fn stats(args: &StatsArgs) -> Result<End> {
+    let opened = traces::load(&args.trace)?;
+    traces::tell_notices(&opened);
+    let opened = traces::filtered(&opened, args.filter.as_deref())?;
+    if args.json {
+        print_json(&opened)?;
+    } else {
+        print_table(&opened)?;
+    }
+    Ok(End::Done)
+}
+
+fn report(traces: &[Trace]) -> Report {
+    Report {
+        runs: traces.iter().flat_map(|trace| stats::report(trace, None)).collect(),
+    }
+}
+
+/// The `stats` JSON of traces.
+pub(super) fn print_json(traces: &[Trace]) -> Result<()> {
+    put_json(&report(traces))
+}
+
+fn put_json(value: &impl Serialize) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value).context("cannot write the result")?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The figures as a table.
+pub(super) fn print_table(traces: &[Trace]) -> Result<()> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for (at, run) in report(traces).runs.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        table(run, &mut out)?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn table(run: &RunReport, out: &mut impl Write) -> Result<()> {
+    let benchmark = run.benchmark.as_deref().unwrap_or("trace");
+    writeln!(out, "{} · {}", safe_line(&run.model), safe_line(benchmark))?;
+    if let Some(path) = &run.path {
+        writeln!(out, "  {}", safe_line(path))?;
+    }
+    let kind = match run.ci_kind {
+        Some(IntervalKind::Clustered) => "over questions (clustered)",
+        _ => "Wilson",
+    };
+    writeln!(
+        out,
+        "  rows {}   questions {}   correct {}   [invalid] {} ({}%)   rule {}",
+        thousands(run.n),
+        thousands(run.questions),
+        thousands(run.correct),
+        thousands(run.invalid),
+        percent((run.n > 0).then(|| run.invalid as f64 / run.n as f64)),
+        safe_line(run.rule.as_deref().unwrap_or("as stored"))
+    )?;
+    writeln!(
+        out,
+        "  accuracy {}% [{}] {kind} 95%   stderr {}   mean over categories {}%",
+        percent(run.accuracy),
+        limits(run.ci95),
+        run.stderr
+            .map_or_else(|| "-".to_owned(), |stderr| format!("{:.2}", 100.0 * stderr)),
+        percent(run.macro_accuracy)
+    )?;
+    if run.seeds.len() > 1 {
+        let seeds: Vec<String> = run
+            .seeds
+            .iter()
+            .map(|(seed, tally)| format!("{seed} {}", percent(tally.accuracy)))
+            .collect();
+        writeln!(out, "  seeds    {}", seeds.join("   "))?;
+        writeln!(
+            out,
+            "  mean {} ± {}   majority {}   any {}",
+            percent(run.seed_mean),
+            percent(run.seed_std),
+            percent(run.majority),
+            percent(run.any)
+        )?;
+    }
+    let width = run
+        .categories
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0)
+        .clamp(8, 40);
+    writeln!(
+        out,
+        "  {:width$}  {:>6}  {:>11}  {:>13}  {:>9}",
+        "category", "%", "95%", "correct", "[invalid]"
+    )?;
+    for (name, group) in &run.categories {
+        writeln!(
+            out,
+            "  {:width$}  {:>6}  {:>11}  {:>13}  {:>9}",
+            safe_line(name),
+            percent(group.accuracy),
+            limits(group.ci95),
+            format!("{}/{}", thousands(group.correct), thousands(group.n)),
+            thousands(group.invalid)
+        )?;
+    }
+    for warning in &run.warnings {
+        writeln!(out, "  ! {}", safe_line(warning))?;
+    }
+    Ok(())
+}
+
+fn limits(interval: Option<[f64; 2]>) -> String {
+    interval.map_or_else(
+        || "-".to_owned(),
+        |[low, high]| format!("{}-{}", percent(Some(low)), percent(Some(high))),
+    )
+}
+
+pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
+    let Some(name) = &args.trace.rule else {
+        let names: Vec<&str> = extract::ALL.iter().map(|(name, _)| *name).collect();
+        return usage(Err(anyhow::anyhow!(
+            "rescore needs --rule; known: {}, re:PATTERN",
+            names.join(", ")
+        )));
+    };
+    let rule = usage(Rule::parse(name))?;
+    let mut opened = traces::open_paths(&args.trace.paths, &args.trace.map)?;
+    traces::tell_notices(&opened);
+    let mut results: Vec<Rescored> = Vec::new();
+    for trace in &mut opened {
+        results.push(read_again(trace, &rule)?);
+    }
+    if args.json {
+        // One trace is one object; several are told one by one, in the order of the paths.
+        return match &results[..] {
+            [only] => put_json(only).map(|()| End::Done),
+            several => put_json(&serde_json::json!({ "rule": rule.name(), "traces": several })).map(|()| End::Done),
+        };
+    }
+    let mut out = std::io::stdout().lock();
+    for (trace, result) in opened.iter().zip(&results) {
+        let flips = &result.flips;
+        writeln!(out, "{} · rule {}", safe_line(&trace.name), safe_line(&result.rule))?;
+        writeln!(
+            out,
+            "  rows {}   correct {}   accuracy {}%   [invalid] {}",
+            thousands(result.n),
+            thousands(result.correct),
+            percent((result.n > 0).then(|| result.correct as f64 / result.n as f64)),
+            thousands(result.invalid)
+        )?;
+        for (what, count) in [
+            ("[invalid] → right", flips.invalid_to_right),
+            ("[invalid] → wrong letter", flips.invalid_to_wrong),
+            ("right → wrong letter", flips.right_to_wrong),
+            ("wrong letter → right", flips.wrong_to_right),
+            ("wrong letter → another wrong letter", flips.wrong_to_wrong),
+            ("right → [invalid]", flips.right_to_invalid),
+            ("wrong letter → [invalid]", flips.wrong_to_invalid),
+        ] {
+            writeln!(out, "  {:>8}  {what}", thousands(count))?;
+        }
+        if result.gave_up > 0 {
+            writeln!(
+                out,
+                "  ! the rule gave up on {} rows (its step limit)",
+                thousands(result.gave_up)
+            )?;
+        }
+    }
+    Ok(End::Done)
+}
+
+pub(super) fn compare(args: &CompareArgs) -> Result<End> {
+    let rule = usage(args.rule.as_deref().map(Rule::parse).transpose())?;
+    let mut sides = Vec::new();
+    for path in [&args.a, &args.b] {
+        let mut opened = traces::open_paths(std::slice::from_ref(path), &[])?;
+        traces::tell_notices(&opened);
+        anyhow::ensure!(
+            opened.len() == 1,
+            "{} holds {} runs ({}); name one of them",
+            path.display(),
+            opened.len(),
+            opened
+                .iter()
+                .map(|trace| trace.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+        let mut trace = opened.remove(0);
+        if let Some(rule) = &rule {
+            read_again(&mut trace, rule)?;
+        }
+        sides.push(trace);
+    }
+    let report = CompareReport::of(&sides[0], &sides[1]);
+    if args.json {
+        put_json(&report)?;
+    } else {
+        compare_table(&report)?;
+    }
+    Ok(End::Done)
+}
+
+fn compare_table(report: &CompareReport) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "A {}  {}%", safe_line(&report.a.name), percent(report.a.accuracy))?;
+    writeln!(out, "B {}  {}%", safe_line(&report.b.name), percent(report.b.accuracy))?;
+    writeln!(
+        out,
+        "paired {}   unpaired {}   changed questions {}",
+        thousands(report.paired),
+        thousands(report.unpaired),
+        thousands(report.changed)
+    )?;
+    writeln!(
+        out,
+        "both right {}   A only {}   B only {}   neither {}",
+        thousands(report.both),
+        thousands(report.a_only),
+        thousands(report.b_only),
+        thousands(report.neither)
+    )?;
+    let signed = |points: f64| format!("{:+.1}", 100.0 * points);
+    let interval = report.ci95.map_or_else(String::new, |[low, high]| {
+        format!(" [{}, {}]", signed(low), signed(high))
+    });
+    writeln!(
+        out,
+        "A - B {} points{interval} ({})   exact McNemar p {}",
+        report.difference.map_or_else(|| "-".to_owned(), signed),
+        report.ci_kind,
+        if report.p > 0.0 {
+            format!("{:.2e}", report.p)
+        } else {
+            format!("1e{:.0}", report.log10_p)
+        }
+    )?;
+    for category in &report.categories {
+        writeln!(
+            out,
+            "  {:28}  {:>6}  A only {:>6}  B only {:>6}  n {:>7}",
+            safe_line(&category.name),
+            category.difference.map_or_else(|| "-".to_owned(), signed),
+            thousands(category.a_only),
+            thousands(category.b_only),
+            thousands(category.n)
+        )?;
+    }
+    for warning in &report.warnings {
+        writeln!(out, "! {}", safe_line(warning))?;
+    }
+    Ok(())
+}
+
+pub(super) fn check(args: &CheckArgs) -> Result<End> {
+    let opened = traces::load(&args.trace)?;
+    traces::tell_notices(&opened);
+    let datasets = datasets_beside(&opened, args.data.as_deref())?;
+    let problems = integrity::check(&opened, &datasets.iter().collect::<Vec<_>>())?;
+    if args.json {
+        put_json(&serde_json::json!({ "problems": problems }))?;
+        return Ok(End::Done);
+    }
+    let mut out = std::io::stdout().lock();
+    if problems.is_empty() {
+        writeln!(out, "nothing found")?;
+    }
+    for problem in &problems {
+        writeln!(out, "{}: {}", problem.kind, safe_line(&problem.detail))?;
+    }
+    Ok(End::Done)
+}
+
+/// The questions to check against: of each exam that the traces hold, where `--data` has it.
+fn datasets_beside(traces: &[Trace], data: Option<&str>) -> Result<Vec<Dataset>> {
+    let Some(data) = data else {
+        return Ok(Vec::new());
+    };
+    let source = usage(DataSource::parse(data))?;
+    let mut datasets = Vec::new();
+    let mut refused = None;
+    for benchmark in benchmark::ALL.iter().filter(|benchmark| !benchmark.hub_id.is_empty()) {
+        let named = traces
+            .iter()
+            .flat_map(|trace| trace.rows.benchmark.list())
+            .any(|name| **name == *benchmark.name);
+        match benchmark::load(benchmark, &source, "test") {
+            Ok(dataset) => datasets.push(dataset),
+            Err(error) if named || refused.is_none() => refused = Some(error),
+            Err(_) => {}
+        }
+    }
+    match refused {
+        Some(error) if datasets.is_empty() => Err(error),
+        _ => Ok(datasets),
+    }
+}

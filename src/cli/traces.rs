@@ -1,0 +1,286 @@
+//! `open` and `export`: traces opened, browsed, written.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::args::{Color, ExportArgs, Look, OpenArgs, TraceArgs};
+use super::prepare::Job;
+use super::{End, reports, usage};
+use crate::export::{self, Extra, Target};
+use crate::extract::Rule;
+use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode};
+use crate::run::Summary;
+use crate::trace::{Rows, Trace};
+use crate::{import, rescore, store, tui};
+
+/// Opens what the arguments name, with the picks of `--rule` where one is given; notices go to standard error.
+pub(super) fn load(args: &TraceArgs) -> Result<Vec<Trace>> {
+    let rule = usage(args.rule.as_deref().map(Rule::parse).transpose())?;
+    let mut traces = open_paths(&args.paths, &args.map)?;
+    if let Some(rule) = &rule {
+        for trace in &mut traces {
+            rescore::rescore(trace, rule)?;
+        }
+    }
+    Ok(traces)
+}
+
+/// The traces of some paths; without any, the recorded demo.
+pub(super) fn open_paths(paths: &[PathBuf], map: &[(String, String)]) -> Result<Vec<Trace>> {
+    if paths.is_empty() {
+        return store::recorded_demo();
+    }
+    let cache_dir = crate::hub::home().ok().map(|home| home.join("cache"));
+    let options = import::Options {
+        map: map.to_vec(),
+        cache_dir,
+        ..import::Options::default()
+    };
+    import::open(paths, &options)
+}
+
+/// Tells what was found odd while opening.
+pub(super) fn tell_notices(traces: &[Trace]) {
+    for trace in traces {
+        for notice in &trace.notices {
+            eprintln!("{}: {}", tui::safe_line(&trace.name), tui::safe_line(&notice.text));
+        }
+    }
+}
+
+pub(super) fn tui_options(look: &Look, filter: Option<String>, command: Option<Vec<String>>) -> tui::Options {
+    tui::Options {
+        color: match look.color {
+            Color::Auto => tui::ColorChoice::Auto,
+            Color::Never => tui::ColorChoice::Never,
+            Color::Always => tui::ColorChoice::Always,
+        },
+        ascii: look.ascii,
+        mouse: !look.no_mouse,
+        filter,
+        command: command.unwrap_or_default(),
+        ..tui::Options::default()
+    }
+}
+
+pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
+    for path in &args.trace.paths {
+        anyhow::ensure!(path.exists(), "{} does not exist", path.display());
+    }
+    if let Some(filter) = &args.filter {
+        // Words are checked before the screen is taken; names once the rows are there.
+        usage(Filter::parse(filter, Mode::Strict, &Rows::default()))?;
+    }
+    usage(args.trace.rule.as_deref().map(Rule::parse).transpose())?;
+    let options = tui_options(look, args.filter.clone(), Some(command_of(args)));
+    if args.print {
+        let traces = load(&args.trace)?;
+        let (width, height) = crossterm::terminal::size().unwrap_or((120, 40));
+        let (width, height) = if std::io::stdout().is_terminal() {
+            (width, height)
+        } else {
+            (120, 40)
+        };
+        let mut out = std::io::stdout().lock();
+        out.write_all(tui::print_screen(traces, "", width, height, options)?.as_bytes())?;
+        return Ok(End::Done);
+    }
+    if !tui::can_draw() {
+        let traces = load(&args.trace)?;
+        tell_notices(&traces);
+        reports::print_table(&filtered(&traces, args.filter.as_deref())?)?;
+        return Ok(End::Done);
+    }
+    let trace_args = args.trace.clone();
+    let exit = tui::browse(move || load(&trace_args), options)?;
+    if args.stats_on_exit {
+        println!("{}", exit.stats_json());
+    }
+    Ok(End::Done)
+}
+
+/// The command that opens the same traces again, without its filter.
+fn command_of(args: &OpenArgs) -> Vec<String> {
+    let mut words: Vec<String> = args.trace.paths.iter().map(|path| path.display().to_string()).collect();
+    if let Some(rule) = &args.trace.rule {
+        words.extend(["--rule".to_owned(), rule.clone()]);
+    }
+    if !args.trace.map.is_empty() {
+        let pairs: Vec<String> = args
+            .trace
+            .map
+            .iter()
+            .map(|(ours, theirs)| format!("{ours}={theirs}"))
+            .collect();
+        words.extend(["--map".to_owned(), pairs.join(",")]);
+    }
+    words
+}
+
+/// A filter line read against the names of all traces: a name that is whole in one of them stands for itself in each.
+///
+/// # Errors
+/// For a word that is not known: wrong usage.
+fn read_filter(traces: &[Trace], line: &str) -> Result<Filter> {
+    let mut names = Rows::default();
+    for trace in traces {
+        let rows = &trace.rows;
+        for (all, own) in [
+            (&mut names.benchmark, &rows.benchmark),
+            (&mut names.category, &rows.category),
+            (&mut names.subject, &rows.subject),
+            (&mut names.pick, &rows.pick),
+            (&mut names.answer, &rows.answer),
+            (&mut names.flags, &rows.flags),
+        ] {
+            for name in own.list() {
+                all.code_for(name);
+            }
+        }
+    }
+    usage(Filter::parse(line, Mode::Strict, &names))
+}
+
+/// The rows of a trace that pass a filter.
+fn select(trace: &Trace, filter: &Filter) -> Result<Vec<u32>> {
+    let agreement = filter.needs_agreement().then(|| Agreement::of(&trace.rows));
+    let derived = if filter.needs_derived() {
+        let rule = shown_rule(trace)?;
+        Derived::of(&trace.rows, &*trace.texts, &rule, &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        })?
+    } else {
+        None
+    };
+    let context = FilterContext {
+        derived: derived.as_ref(),
+        agreement: agreement.as_ref(),
+        ..FilterContext::new(&trace.rows)
+    };
+    filter.select_all(&context, &*trace.texts)
+}
+
+/// The rule by which a trace's picks are shown; the harness's where the file does not say.
+pub(super) fn shown_rule(trace: &Trace) -> Result<Rule> {
+    let stored = trace
+        .manifest
+        .as_ref()
+        .and_then(|manifest| manifest.pointer("/settings/rule")?.as_str());
+    let name = trace.rule.as_deref().or(stored);
+    match name.map(Rule::parse) {
+        Some(Ok(rule)) => Ok(rule),
+        _ => Rule::parse(crate::extract::ALL[0].0),
+    }
+}
+
+/// The traces with only the rows that pass.
+pub(super) fn filtered(traces: &[Trace], line: Option<&str>) -> Result<Vec<Trace>> {
+    let Some(line) = line else {
+        return Ok(traces.to_vec());
+    };
+    let filter = read_filter(traces, line)?;
+    let mut kept = Vec::new();
+    for trace in traces {
+        let mut rows = Rows::default();
+        for row in select(trace, &filter)? {
+            rows.push_row(&trace.rows, row as usize);
+        }
+        kept.push(Trace { rows, ..trace.clone() });
+    }
+    Ok(kept)
+}
+
+/// The traces of a run that has just ended.
+pub(super) fn of_summary(summary: &Summary, job: &Job) -> Vec<Trace> {
+    summary
+        .records
+        .iter()
+        .zip(&summary.manifests)
+        .zip(&job.benchmarks)
+        .map(|((records, manifest), benchmark)| {
+            let records = records
+                .iter()
+                .map(|record| crate::record::Record::clone(record))
+                .collect();
+            let mut trace = Trace::from_records(&manifest.settings.model.name, "markbook run", records);
+            trace.manifest = serde_json::to_value(manifest).ok();
+            trace.path = Some(job.folder(benchmark));
+            trace
+        })
+        .collect()
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<End> {
+    let format = usage(export::format(&args.format))?;
+    let with = usage(
+        args.with
+            .iter()
+            .map(|name| Extra::parse(name))
+            .collect::<Result<Vec<_>>>(),
+    )?;
+    let traces = load(&args.trace)?;
+    tell_notices(&traces);
+    let several = traces.len() > 1;
+    let filter = read_filter(&traces, args.filter.as_deref().unwrap_or_default())?;
+    for trace in &traces {
+        let mut rows = select(trace, &filter)?;
+        if args.whole_questions {
+            rows = export::whole_questions(&trace.rows, &rows);
+        }
+        let target = if args.output == Path::new("-") {
+            Target::Stdout
+        } else if several {
+            Target::File(beside(&args.output, &trace.name))
+        } else {
+            Target::File(args.output.clone())
+        };
+        let to = match &target {
+            Target::Stdout => "standard output".to_owned(),
+            Target::File(path) => path.display().to_string(),
+        };
+        let about = export::estimate(trace, &rows)?;
+        eprintln!(
+            "{}: {} rows, about {} → {to}",
+            trace.name,
+            super::sit::thousands(rows.len()),
+            bytes(about)
+        );
+        let options = export::Options {
+            format,
+            target,
+            force: args.force,
+            with: with.clone(),
+            rule: shown_rule(trace)?,
+            notes: std::collections::HashMap::new(),
+            marks: std::collections::HashSet::new(),
+        };
+        let written = export::write(trace, &rows, &options).context("nothing was exported")?;
+        eprintln!(
+            "{} rows, {} written",
+            super::sit::thousands(written.rows),
+            bytes(written.bytes)
+        );
+    }
+    Ok(End::Done)
+}
+
+/// Where one of several traces goes: `slice.jsonl` becomes `slice-NAME.jsonl`.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    let stem = path
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let ending = path
+        .extension()
+        .map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+    path.with_file_name(format!("{stem}-{}{ending}", store::folder_name(name)))
+}
+
+fn bytes(count: u64) -> String {
+    match count {
+        0..1_000 => format!("{count} B"),
+        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        _ => format!("{:.1} MB", count as f64 / 1e6),
+    }
+}
