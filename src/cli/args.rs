@@ -254,9 +254,6 @@ pub struct OpenArgs {
     /// Filter to begin with: 'invalid cat:law' (the README lists the words)
     #[arg(short = 'f', long, value_name = "FILTER")]
     pub filter: Option<String>,
-    /// Show rows that are added while it is open
-    #[arg(long)]
-    pub follow: bool,
     /// Print the first screen as text and end
     #[arg(long)]
     pub print: bool,

@@ -198,6 +198,15 @@ pub fn execute(
     let begun = Instant::now();
     let mut sittings: Vec<Sitting> = plans.into_iter().map(begin).collect::<Result<_>>()?;
     let (mut sent, requests) = ask(&sittings)?;
+    for sent in &sent {
+        if let Some(note) = sent.rendered.system.notice() {
+            let manifest = &mut sittings[sent.sitting].manifest;
+            if !manifest.notes.contains(&note) {
+                let _ = watch(Update::Status(format!("{}: {note}", manifest.settings.benchmark)));
+                manifest.notes.push(note);
+            }
+        }
+    }
     let mut stopped = watch(started(&sittings)).is_break();
     for (exam, sitting) in sittings.iter().enumerate() {
         for record in &sitting.records {

@@ -94,6 +94,9 @@ pub struct Manifest {
     /// Rows finished so far.
     pub finished: usize,
     pub timing: Timing,
+    /// What a reader should know of how the questions were put, e.g. a chat template that refused the system turn.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 impl Manifest {
