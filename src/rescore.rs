@@ -5,21 +5,10 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::compare::Flips;
 use crate::extract::{Rule, exact_match};
 use crate::record::INVALID;
 use crate::trace::{Field, Trace};
-
-/// How many rows changed from what to what; `wrong` means a letter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Flips {
-    pub invalid_to_right: usize,
-    pub invalid_to_wrong: usize,
-    pub right_to_wrong: usize,
-    pub wrong_to_right: usize,
-    pub wrong_to_wrong: usize,
-    pub right_to_invalid: usize,
-    pub wrong_to_invalid: usize,
-}
 
 /// What another rule makes of a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -52,20 +41,9 @@ pub fn rescore(trace: &mut Trace, rule: &Rule) -> Result<Rescored> {
     let mut gave_up = 0;
     for (row, pick, flagged) in picks {
         gave_up += usize::from(flagged);
-        let before = state(trace.rows.correct[row], trace.rows.pick.get(row));
-        let before_pick = trace.rows.pick.get(row).to_owned();
         let pick = pick.as_deref().unwrap_or(INVALID);
         let correct = pick != INVALID && exact_match(pick, trace.rows.answer.get(row));
-        match (before, state(correct, pick)) {
-            (State::Invalid, State::Right) => flips.invalid_to_right += 1,
-            (State::Invalid, State::Wrong) => flips.invalid_to_wrong += 1,
-            (State::Right, State::Wrong) => flips.right_to_wrong += 1,
-            (State::Wrong, State::Right) => flips.wrong_to_right += 1,
-            (State::Wrong, State::Wrong) if before_pick != pick => flips.wrong_to_wrong += 1,
-            (State::Right, State::Invalid) => flips.right_to_invalid += 1,
-            (State::Wrong, State::Invalid) => flips.wrong_to_invalid += 1,
-            _ => {}
-        }
+        flips.add((trace.rows.pick.get(row), trace.rows.correct[row]), (pick, correct));
         trace.rows.pick.set(row, pick);
         trace.rows.correct[row] = correct;
         if flagged {
@@ -88,23 +66,6 @@ pub fn rescore(trace: &mut Trace, rule: &Rule) -> Result<Rescored> {
         flips,
         gave_up,
     })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Right,
-    Wrong,
-    Invalid,
-}
-
-fn state(correct: bool, pick: &str) -> State {
-    if pick == INVALID {
-        State::Invalid
-    } else if correct {
-        State::Right
-    } else {
-        State::Wrong
-    }
 }
 
 #[cfg(test)]
