@@ -138,7 +138,7 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         accuracy_of_valid: all.tally.accuracy_of_valid(),
         accuracy_with_random_fill: accuracy_with_random_fill(slice),
         letters: letters(slice),
-        rule: trace.rule.clone(),
+        rule: trace.rule.clone().or_else(|| own_rule(trace)),
         warnings: warnings(slice),
         timing: timing(trace),
     }
@@ -153,6 +153,12 @@ fn model_name(trace: &Trace) -> String {
     let model = manifest.map(|manifest| &manifest["model"]);
     let named = model.and_then(|model| model.as_str().or(model["id"].as_str()).or(model["name"].as_str()));
     named.unwrap_or(&trace.name).to_owned()
+}
+
+/// The rule that a run of ours was read by.
+fn own_rule(trace: &Trace) -> Option<String> {
+    let rule = trace.manifest.as_ref()?.pointer("/settings/rule")?;
+    rule.as_str().map(str::to_owned)
 }
 
 fn timing(trace: &Trace) -> Timing {
