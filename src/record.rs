@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::engine::Finish;
+use crate::extract::argmax::{ArgMax, answer_of};
 
 /// The pick of a row from which no letter could be read.
 pub const INVALID: &str = "[invalid]";
@@ -46,6 +47,12 @@ pub struct Record {
     /// Log-likelihood of each option (natural log).
     pub logprobs: Option<Vec<f32>>,
     pub greedy: Option<Vec<bool>>,
+    /// The texts that were scored, delimiter included (` A`, ` Paris`).
+    #[serde(default)]
+    pub continuations: Option<Vec<String>>,
+    /// Token count of each continuation.
+    #[serde(default)]
+    pub continuation_tokens: Option<Vec<i64>>,
     /// Share of all probability that fell on the letters.
     pub letter_mass: Option<f32>,
     pub top_token: Option<String>,
@@ -57,6 +64,26 @@ pub struct Record {
 impl Record {
     pub fn is_invalid(&self) -> bool {
         self.pick == INVALID
+    }
+
+    /// The option that its log-likelihoods pick by a rule; `None` where the row holds none, or not the lengths that the
+    /// rule needs.
+    pub fn scored_pick(&self, rule: ArgMax) -> Option<usize> {
+        let scores = self.logprobs.as_deref()?;
+        let answers: Vec<&str> = match &self.continuations {
+            Some(continuations) => continuations
+                .iter()
+                .enumerate()
+                .map(|(index, text)| answer_of(text, self.options.get(index).map(String::as_str)))
+                .collect(),
+            None => Vec::new(),
+        };
+        let tokens = self.continuation_tokens.as_deref().unwrap_or_default();
+        let tokens: Vec<usize> = tokens
+            .iter()
+            .map(|tokens| usize::try_from(*tokens).unwrap_or(0))
+            .collect();
+        rule.pick(scores, &answers, &tokens)
     }
 }
 

@@ -123,6 +123,7 @@ fn empty(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Dat
         notes: Vec::new(),
         fingerprint: String::new(),
         examples_fingerprint: String::new(),
+        available: BTreeMap::new(),
     }
 }
 

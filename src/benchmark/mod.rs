@@ -149,6 +149,8 @@ pub struct Dataset {
     pub revision: Option<String>,
     pub split: String,
     pub questions: Vec<Question>,
+    /// Questions of each asked subject before `--limit` and `--per-subject` cut any.
+    pub available: BTreeMap<String, usize>,
     /// By subject, in file order; those under "" serve every subject.
     pub examples: BTreeMap<String, Vec<Question>>,
     pub washed: Vec<Washed>,

@@ -1,6 +1,6 @@
 //! Which of the questions are asked: subjects, then so many of each, then so many in all.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use anyhow::{Result, bail};
 use sha2::{Digest, Sha256};
@@ -26,6 +26,10 @@ pub fn select(dataset: &mut Dataset, slice: &Slice) -> Result<()> {
     if !slice.subjects.is_empty() {
         let wanted = wanted_subjects(dataset, &slice.subjects)?;
         dataset.questions.retain(|question| wanted.contains(&question.subject));
+    }
+    dataset.available = BTreeMap::new();
+    for question in &dataset.questions {
+        *dataset.available.entry(question.subject.clone()).or_default() += 1;
     }
     if let Some(count) = slice.per_subject {
         keep_per_subject(&mut dataset.questions, count, slice.sample_seed);

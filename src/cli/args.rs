@@ -169,9 +169,10 @@ pub struct Settings {
     /// Prompt style (see the README's table); the default is the harness's
     #[arg(long, value_name = "STYLE")]
     pub style: Option<String>,
-    /// Extraction rule of the sampled exam
+    /// How picks are made: an extraction rule for completions, argmax_per_char, _byte or _token for scored answer texts;
+    /// twice for both
     #[arg(long, value_name = "RULE")]
-    pub rule: Option<String>,
+    pub rule: Vec<String>,
     /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,

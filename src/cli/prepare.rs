@@ -12,6 +12,7 @@ use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Slice, 
 use crate::engine::candle::{self, CandleEngine};
 use crate::engine::{ChatTemplate, Engine, Sampling};
 use crate::extract::Rule;
+use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
 use crate::run::{Exam, Method, Plan};
 use crate::store::manifest::{Data, Model, Prompting};
@@ -30,7 +31,8 @@ pub(crate) struct Job {
     pub model_text: String,
     pub max_tokens: usize,
     pub root: PathBuf,
-    rule: Option<Rule>,
+    /// At most one that reads completions and one that compares log-likelihoods.
+    rules: Vec<Rule>,
 }
 
 impl Job {
@@ -69,7 +71,13 @@ impl Job {
                 "--seeds names one seed twice: two equal attempts would count as two"
             )));
         }
-        let rule = usage(settings.rule.as_deref().map(Rule::parse).transpose())?;
+        let rules = usage(
+            settings
+                .rule
+                .iter()
+                .map(|rule| Rule::parse(rule))
+                .collect::<Result<Vec<_>>>(),
+        )?;
         let model_text = settings.model.clone().unwrap_or_else(|| defaults.0.to_owned());
         let model = usage(ModelName::parse(&model_text))?;
         let root = match &settings.out {
@@ -84,10 +92,41 @@ impl Job {
             model_text,
             max_tokens: settings.max_tokens.unwrap_or(defaults.1),
             root,
-            rule,
+            rules,
         };
+        usage(job.check_rules())?;
         job.preflight()?;
         Ok(job)
+    }
+
+    /// Refuses a rule that no exam takes, and two for one exam.
+    fn check_rules(&self) -> Result<()> {
+        let mut cloze = Vec::new();
+        for benchmark in &self.benchmarks {
+            cloze.push(self.style(benchmark)?.is_cloze());
+        }
+        for (index, rule) in self.rules.iter().enumerate() {
+            let is_cloze = rule.argmax().is_some();
+            if !cloze.contains(&is_cloze) {
+                bail!(
+                    "--rule {rule} {}",
+                    if is_cloze {
+                        "compares log-likelihoods, and no exam of this run is scored so"
+                    } else {
+                        "reads completions, and no exam of this run writes any; scored ones take argmax, argmax_per_char, argmax_per_byte, argmax_per_token"
+                    }
+                );
+            }
+            if let Some(other) = self.rules[..index]
+                .iter()
+                .find(|other| other.argmax().is_some() == is_cloze)
+            {
+                bail!(
+                    "--rule {other} and --rule {rule} are for the same exam; name one (rescore reads a run by others)"
+                );
+            }
+        }
+        Ok(())
     }
 
     /// The run folder of an exam: the root itself where there is one exam only.
@@ -249,9 +288,13 @@ impl Job {
 
     fn method(&self, style: &Style) -> Result<(Method, Rule)> {
         Ok(match &style.method {
-            benchmark::Method::Cloze { .. } => (Method::Cloze, Rule::parse(crate::extract::ALL[0].0)?),
+            benchmark::Method::Cloze { .. } => {
+                let rule = self.rules.iter().find(|rule| rule.argmax().is_some());
+                let rule = rule.cloned().unwrap_or_else(|| Rule::of_scores(ArgMax::Sum));
+                (Method::Cloze, rule)
+            }
             benchmark::Method::Generate { rule, stops } => {
-                let rule = match &self.rule {
+                let rule = match self.rules.iter().find(|rule| rule.argmax().is_none()) {
                     Some(rule) => rule.clone(),
                     None => Rule::parse(rule)?,
                 };
@@ -307,6 +350,7 @@ impl Job {
                     per_subject: slice.per_subject,
                     sample_seed: slice.sample_seed,
                     limit: slice.limit,
+                    available: dataset.available.clone(),
                     washed: dataset
                         .washed
                         .iter()
@@ -326,12 +370,9 @@ impl Job {
                         .chat
                         .as_ref()
                         .map(|template| benchmark::hash::hash_text(&template.source)),
+                    chat_template: prompt.chat.as_ref().map(|template| template.source.clone()),
                 },
-                rule: if sampling.is_some() {
-                    rule.name().to_owned()
-                } else {
-                    "argmax".into()
-                },
+                rule: rule.name().to_owned(),
                 sampling,
                 seeds,
             },

@@ -143,10 +143,9 @@ fn limits(interval: Option<[f64; 2]>) -> String {
 
 pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
     let Some(name) = &args.trace.rule else {
-        let names: Vec<&str> = extract::ALL.iter().map(|(name, _)| *name).collect();
         return usage(Err(anyhow::anyhow!(
-            "rescore needs --rule; known: {}, re:PATTERN",
-            names.join(", ")
+            "rescore needs --rule; known are {}",
+            extract::known_rules()
         )));
     };
     let rule = usage(Rule::parse(name))?;
@@ -185,6 +184,18 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
             ("wrong letter → [invalid]", flips.wrong_to_invalid),
         ] {
             writeln!(out, "  {:>8}  {what}", thousands(count))?;
+        }
+        if result.kept > 0 {
+            writeln!(
+                out,
+                "  {} rows keep their picks: {}",
+                thousands(result.kept),
+                if rule.argmax().is_some() {
+                    "completions, where the rule compares log-likelihoods"
+                } else {
+                    "log-likelihoods, where the rule reads texts"
+                }
+            )?;
         }
         if result.gave_up > 0 {
             writeln!(

@@ -147,7 +147,7 @@ fn read_filter(traces: &[Trace], line: &str) -> Result<Filter> {
 fn select(trace: &Trace, filter: &Filter) -> Result<Vec<u32>> {
     let agreement = filter.needs_agreement().then(|| Agreement::of(&trace.rows));
     let derived = if filter.needs_derived() {
-        let rule = shown_rule(trace)?;
+        let rule = shown_rule(trace);
         Derived::of(&trace.rows, &*trace.texts, &rule, &mut |_| {
             std::ops::ControlFlow::Continue(())
         })?
@@ -163,16 +163,12 @@ fn select(trace: &Trace, filter: &Filter) -> Result<Vec<u32>> {
 }
 
 /// The rule by which a trace's picks are shown; the harness's where the file does not say.
-pub(super) fn shown_rule(trace: &Trace) -> Result<Rule> {
+pub(super) fn shown_rule(trace: &Trace) -> Rule {
     let stored = trace
         .manifest
         .as_ref()
         .and_then(|manifest| manifest.pointer("/settings/rule")?.as_str());
-    let name = trace.rule.as_deref().or(stored);
-    match name.map(Rule::parse) {
-        Some(Ok(rule)) => Ok(rule),
-        _ => Rule::parse(crate::extract::ALL[0].0),
-    }
+    Rule::of_texts(trace.rule.as_deref().or(stored))
 }
 
 /// The traces with only the rows that pass.
@@ -252,7 +248,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
             target,
             force: args.force,
             with: with.clone(),
-            rule: shown_rule(trace)?,
+            rule: shown_rule(trace),
             notes: std::collections::HashMap::new(),
             marks: std::collections::HashSet::new(),
         };

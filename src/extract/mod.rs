@@ -1,8 +1,9 @@
-//! What was answered: extraction rules as data.
+//! What was answered: rules as data.
 //!
 //! A rule has a name that a run records and a flag takes; reading a text by it gives the pick and the stretch of text
 //! that gave it, so that it can be lit on screen.
 
+pub mod argmax;
 pub mod harness;
 mod named;
 mod pattern;
@@ -14,6 +15,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 
+use argmax::ArgMax;
 pub use harness::{exact_match, postprocess};
 use named::Named;
 use pattern::Pattern;
@@ -50,6 +52,10 @@ pub const RULES_HELP: &str = r"A rule is a name, or a pattern of your own:
   re:PATTERN@last  @2  @-2    the last match, the second, the last but one (@first to end a pattern in `@2` itself)
   RULE ?? RULE                the second where the first reads nothing; `?? =C` is a fixed pick
   think:RULE                  only the text after the last `</think>` (all of it where there is none)
+For rows of log-likelihoods (other rows keep their picks, as these do under the rules above):
+  argmax                      the highest log-likelihood (the harness's acc)
+  argmax_per_char, argmax_per_byte, argmax_per_token
+                              the highest per character (acc_norm), UTF-8 byte (acc_bytes) or token of the answer
 Patterns are those of Rust's regex crate; look-around and back-references work too, with a step limit (rows beyond
 it are [invalid] and flagged rule_limit). Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'";
 
@@ -58,10 +64,12 @@ pub const FLAG_LIMIT: &str = "rule_limit";
 
 const THINK_END: &str = "</think>";
 
-/// A way to read a pick from a completion.
+/// A way to get a pick: read from a completion, or compared between log-likelihoods.
 #[derive(Debug, Clone)]
 pub struct Rule {
     name: String,
+    /// How scored rows are picked; such a rule reads no text.
+    argmax: Option<ArgMax>,
     /// Whether only the text after the last `</think>` is read.
     after_thinking: bool,
     /// Tried in order.
@@ -100,6 +108,9 @@ pub struct Extraction<'t> {
 impl Rule {
     /// The rule of a name or pattern, as [`RULES_HELP`] says.
     pub fn parse(name: &str) -> Result<Rule> {
+        if let Some(argmax) = ArgMax::from_name(name.trim()) {
+            return Ok(Rule::of_scores(argmax));
+        }
         let (after_thinking, rest) = match name.trim().strip_prefix("think:") {
             Some(rest) => (true, rest),
             None => (false, name.trim()),
@@ -107,9 +118,32 @@ impl Rule {
         let readers = rest.split(" ?? ").map(parse_reader).collect::<Result<_>>()?;
         Ok(Rule {
             name: name.trim().to_owned(),
+            argmax: None,
             after_thinking,
             readers,
         })
+    }
+
+    /// The rule of rows of log-likelihoods.
+    pub fn of_scores(argmax: ArgMax) -> Rule {
+        Rule {
+            name: argmax.name().to_owned(),
+            argmax: Some(argmax),
+            after_thinking: false,
+            readers: Vec::new(),
+        }
+    }
+
+    /// The rule of this name that reads texts, for lighting what it matched; the default where the name is none, or one
+    /// that compares log-likelihoods.
+    pub fn of_texts(name: Option<&str>) -> Rule {
+        let rule = name.and_then(|name| Rule::parse(name).ok());
+        rule.filter(|rule| rule.argmax.is_none()).unwrap_or_default()
+    }
+
+    /// How it compares log-likelihoods; `None` for a rule that reads texts.
+    pub fn argmax(&self) -> Option<ArgMax> {
+        self.argmax
     }
 
     /// As it was written.
@@ -167,6 +201,7 @@ impl Default for Rule {
         let readers = vec![Reader::Named(Named::default())];
         Rule {
             name: ALL[0].0.to_owned(),
+            argmax: None,
             after_thinking: false,
             readers,
         }
@@ -227,13 +262,15 @@ fn parse_reader(text: &str) -> Result<Reader> {
     match Named::from_name(text) {
         Some(named) => Ok(Reader::Named(named)),
         None => {
-            let known: Vec<&str> = ALL.iter().map(|(name, _)| *name).collect();
-            bail!(
-                "unknown rule `{text}`; known are {}, re:PATTERN and think:RULE",
-                known.join(", ")
-            )
+            bail!("unknown rule `{text}`; known are {}", known_rules())
         }
     }
+}
+
+/// What may be named as a rule, for messages.
+pub fn known_rules() -> String {
+    let names: Vec<&str> = ALL.iter().chain(&argmax::ALL).map(|(name, _)| *name).collect();
+    format!("{}, re:PATTERN and think:RULE", names.join(", "))
 }
 
 /// The first named rule that reads this pick from the text (`None`: reads nothing); `None` where no rule does.
@@ -345,8 +382,8 @@ mod tests {
 
     #[test]
     fn every_listed_name_is_a_rule_and_stands_in_the_help() {
-        for (name, _) in ALL {
-            assert_eq!(Rule::parse(name).unwrap().name(), name);
+        for (name, _) in ALL.iter().chain(&argmax::ALL) {
+            assert_eq!(Rule::parse(name).unwrap().name(), *name);
             assert!(RULES_HELP.contains(name));
         }
     }

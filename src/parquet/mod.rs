@@ -69,6 +69,8 @@ mod tests {
                 output_tokens: Some(i as i64),
                 logprobs: (i % 2 == 0).then(|| vec![-1.5, f32::NEG_INFINITY]),
                 greedy: (i % 2 == 0).then(|| vec![true, false]),
+                continuations: (i % 2 == 0).then(|| vec![" A".into(), " Zürich".into()]),
+                continuation_tokens: (i % 2 == 0).then(|| vec![1, 3]),
                 letter_mass: Some(0.25),
                 top_token: Some(" B".into()),
                 flags: if i % 3 == 0 {

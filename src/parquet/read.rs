@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type};
+use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
@@ -389,6 +389,8 @@ pub(super) fn records_of(batch: &RecordBatch) -> Result<Vec<Record>> {
             output_tokens: number_at(output_tokens.as_ref(), at),
             logprobs: floats_at(batch, "logprobs", at),
             greedy: flags_at(batch, "greedy", at),
+            continuations: texts_at(batch, "continuations", at),
+            continuation_tokens: numbers_at(batch, "continuation_tokens", at),
             letter_mass: float_at(batch, "letter_mass", at),
             top_token: maybe(&top_token, at),
             flags: list_at(batch, "flags", at),
@@ -426,6 +428,20 @@ fn floats_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<f32>> {
     }
     let items = cast(&list.value(at), &DataType::Float32).ok()?;
     Some(items.as_primitive::<Float32Type>().values().to_vec())
+}
+
+fn texts_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<String>> {
+    let list = batch.column_by_name(name)?.as_list_opt::<i32>()?;
+    list.is_valid(at).then(|| list_at(batch, name, at))
+}
+
+fn numbers_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<i64>> {
+    let list = batch.column_by_name(name)?.as_list_opt::<i32>()?;
+    if list.is_null(at) {
+        return None;
+    }
+    let items = cast(&list.value(at), &DataType::Int64).ok()?;
+    Some(items.as_primitive::<Int64Type>().values().to_vec())
 }
 
 fn flags_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<bool>> {

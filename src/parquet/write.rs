@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use arrow::array::{
-    ArrayRef, BooleanArray, BooleanBuilder, Float32Array, Float32Builder, Int64Array, ListBuilder, RecordBatch,
-    StringArray, StringBuilder,
+    ArrayRef, BooleanArray, BooleanBuilder, Float32Array, Float32Builder, Int64Array, Int64Builder, ListBuilder,
+    RecordBatch, StringArray, StringBuilder,
 };
 use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -60,6 +60,8 @@ pub(super) fn schema() -> Arc<Schema> {
         maybe("output_tokens", DataType::Int64),
         maybe("logprobs", list_of(DataType::Float32)),
         maybe("greedy", list_of(DataType::Boolean)),
+        maybe("continuations", list_of(DataType::Utf8)),
+        maybe("continuation_tokens", list_of(DataType::Int64)),
         maybe("letter_mass", DataType::Float32),
         maybe("top_token", DataType::Utf8),
         Field::new("flags", list_of(DataType::Utf8), false),
@@ -128,6 +130,8 @@ fn batch(rows: &[&Record]) -> Result<RecordBatch> {
     }
     let mut logprobs = ListBuilder::new(Float32Builder::new());
     let mut greedy = ListBuilder::new(BooleanBuilder::new());
+    let mut continuations = ListBuilder::new(StringBuilder::new());
+    let mut continuation_tokens = ListBuilder::new(Int64Builder::new());
     for record in rows {
         logprobs
             .values()
@@ -137,6 +141,14 @@ fn batch(rows: &[&Record]) -> Result<RecordBatch> {
             .values()
             .append_slice(record.greedy.as_deref().unwrap_or_default());
         greedy.append(record.greedy.is_some());
+        for text in record.continuations.as_deref().unwrap_or_default() {
+            continuations.values().append_value(text);
+        }
+        continuations.append(record.continuations.is_some());
+        continuation_tokens
+            .values()
+            .append_slice(record.continuation_tokens.as_deref().unwrap_or_default());
+        continuation_tokens.append(record.continuation_tokens.is_some());
     }
     let columns: Vec<ArrayRef> = vec![
         numbers(rows, |r| r.question_id),
@@ -163,6 +175,8 @@ fn batch(rows: &[&Record]) -> Result<RecordBatch> {
         maybe_numbers(rows, |r| r.output_tokens),
         Arc::new(logprobs.finish()),
         Arc::new(greedy.finish()),
+        Arc::new(continuations.finish()),
+        Arc::new(continuation_tokens.finish()),
         Arc::new(Float32Array::from_iter(rows.iter().map(|r| r.letter_mass))),
         maybe_texts(rows, |r| r.top_token.as_deref()),
         lists(rows, |r| &r.flags),

@@ -9,12 +9,15 @@ type Cost = (usize, bool, f32);
 
 pub(super) fn scored(sent: &Sent, sittings: &[Sitting], scores: Scores, (tokens, truncated, seconds): Cost) -> Record {
     let mut record = blank(sent, sittings, 0);
-    let best = crate::stats::argmax_first(&scores.log_likelihoods);
-    record.pick = best.and_then(letter).map_or_else(|| INVALID.to_owned(), String::from);
     if scores.log_likelihoods.iter().any(|score| score.is_nan()) {
         record.flags.push("nan".into());
     }
+    record.continuations = Some(sent.rendered.continuations.clone());
+    record.continuation_tokens = Some(scores.continuation_tokens.iter().map(|tokens| *tokens as i64).collect());
     record.logprobs = Some(scores.log_likelihoods);
+    let rule = sittings[sent.sitting].plan.rule.argmax().unwrap_or_default();
+    let best = record.scored_pick(rule);
+    record.pick = best.and_then(letter).map_or_else(|| INVALID.to_owned(), String::from);
     record.greedy = Some(scores.greedy);
     record.letter_mass = Some(scores.mass);
     record.top_token = Some(scores.top_token);

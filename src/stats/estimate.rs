@@ -27,20 +27,6 @@ pub enum IntervalKind {
     Clustered,
 }
 
-/// numpy.argmax: the first of the largest values; the first NaN, where there is one.
-pub fn argmax_first(values: &[f32]) -> Option<usize> {
-    if let Some(nan) = values.iter().position(|value| value.is_nan()) {
-        return Some(nan);
-    }
-    let mut best = None;
-    for (index, value) in values.iter().enumerate() {
-        if best.is_none_or(|best: usize| *value > values[best]) {
-            best = Some(index);
-        }
-    }
-    best
-}
-
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -11,9 +11,7 @@ use serde::Serialize;
 use crate::record::{INVALID, letter, letter_index};
 use crate::trace::{Names, Rows};
 
-pub use estimate::{
-    Clusters, Interval, IntervalKind, argmax_first, mean, mean_stderr, pooled_stderr, sample_std, wilson,
-};
+pub use estimate::{Clusters, Interval, IntervalKind, mean, mean_stderr, pooled_stderr, sample_std, wilson};
 pub use report::{Report, RunReport, report};
 pub use votes::{Questions, Vote, VoteCounts};
 

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::engine::{Description, Sampling};
@@ -35,6 +36,9 @@ pub struct Data {
     pub per_subject: Option<usize>,
     pub sample_seed: Option<u64>,
     pub limit: Option<usize>,
+    /// Questions of each subject before subjects were cut.
+    #[serde(default)]
+    pub available: BTreeMap<String, usize>,
     /// Rows dropped or flagged on the way in, one line each.
     pub washed: Vec<String>,
 }
@@ -50,6 +54,9 @@ pub struct Prompting {
     /// The prompt template's full text.
     pub template: String,
     pub chat_template_sha256: Option<String>,
+    /// The chat template's full text.
+    #[serde(default)]
+    pub chat_template: Option<String>,
 }
 
 /// What decides a run's answers: a resumed run must have the same.
@@ -115,7 +122,14 @@ impl Manifest {
 }
 
 /// Settings that may change between sittings: they move no score.
-const FREE: &[&str] = &["engine.threads", "engine.load_cpu_s", "engine.kernel", "data.washed"];
+const FREE: &[&str] = &[
+    "engine.threads",
+    "engine.load_cpu_s",
+    "engine.kernel",
+    "data.washed",
+    // Its hash is compared.
+    "prompt.chat_template",
+];
 
 impl Settings {
     /// Refuses, by name, what differs between the settings of a started run and those of now.

@@ -417,7 +417,7 @@ fn export(order: &Order) -> Result<(usize, u64, std::path::PathBuf), String> {
 
 /// Reads every output once; nothing where they cannot be read (the reader says why when one is shown).
 fn derive(trace: &Trace) -> Option<Event> {
-    let rule = Rule::parse(trace.rule.as_deref().unwrap_or_default()).unwrap_or_default();
+    let rule = Rule::of_texts(trace.rule.as_deref());
     let go_on = &mut |_| ControlFlow::Continue(());
     let derived = Derived::of(&trace.rows, &*trace.texts, &rule, go_on).ok()??;
     Some(Event::Diagnosed(Arc::new(derived)))

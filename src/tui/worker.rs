@@ -165,7 +165,7 @@ impl Worker {
                     self.derived = Arc::default();
                 }
                 self.grows = grows;
-                self.rule = Rule::parse(trace.rule.as_deref().unwrap_or_default()).unwrap_or_default();
+                self.rule = Rule::of_texts(trace.rule.as_deref());
                 let snapshot = Arc::new(Snapshot::of(trace));
                 self.snapshot = Some(Arc::clone(&snapshot));
                 tell(Reply::Snapshot(snapshot));

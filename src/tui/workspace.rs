@@ -64,8 +64,7 @@ impl Workspace {
 
     /// Takes over a trace, anew or grown.
     pub fn take_snapshot(&mut self, snapshot: Arc<Snapshot>) {
-        let name = snapshot.trace.rule.as_deref().unwrap_or_default();
-        self.rule = Rule::parse(name).unwrap_or_default();
+        self.rule = Rule::of_texts(snapshot.trace.rule.as_deref());
         self.filter = Filter::parse(&self.view.filter, Mode::Typing, snapshot.rows()).unwrap_or_default();
         self.snapshot = Some(snapshot);
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // clippy knows test functions, not the helpers that they share
 
 mod extraction;
+mod harness_files;
 mod hub;
 mod import;
 mod live;

@@ -10,19 +10,19 @@ use tempfile::TempDir;
 use crate::tiny;
 
 /// A folder with a tiny model, and the program run in it.
-struct Bench {
+pub struct Bench {
     folder: TempDir,
-    model: PathBuf,
+    pub model: PathBuf,
 }
 
 impl Bench {
-    fn new() -> Bench {
+    pub fn new() -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let model = tiny::write(folder.path(), 7);
         Bench { folder, model }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -42,7 +42,7 @@ impl Bench {
     }
 
     /// Runs what must succeed and gives its standard output.
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(
@@ -426,50 +426,6 @@ fn an_export_never_replaces_a_file_unasked_and_nothing_but_the_rows_goes_to_stan
             .unwrap()
             .starts_with("{\"question_id\":")
     );
-}
-
-#[test]
-fn a_run_exported_as_harness_files_reads_back_the_same() {
-    let bench = Bench::new();
-    let out = bench.path("run");
-    let text = out.to_str().unwrap();
-    let mut words = bench.run_words("mmlu,mmlu_pro", text);
-    words.extend(["--limit", "7", "--max-tokens", "30"]);
-    bench.ok(&words);
-    for (exam, rows) in [("mmlu", 7), ("mmlu_pro", 35)] {
-        let run = out.join(exam);
-        let folder = bench.path(&format!("harness-{exam}"));
-        let format = [
-            "export",
-            run.to_str().unwrap(),
-            "--format",
-            "lm-eval",
-            "-o",
-            folder.to_str().unwrap(),
-        ];
-        bench.ok(&format);
-        let ours: Value = serde_json::from_str(&bench.ok(&["stats", run.to_str().unwrap(), "--json"])).unwrap();
-        let mut found = (0, 0, 0);
-        let attempts: Vec<PathBuf> = if exam == "mmlu" {
-            vec![folder.clone()]
-        } else {
-            (42..47).map(|seed| folder.join(format!("seed-{seed}"))).collect()
-        };
-        for attempt in attempts {
-            let json: Value = serde_json::from_str(&bench.ok(&["stats", attempt.to_str().unwrap(), "--json"])).unwrap();
-            for run in json["runs"].as_array().unwrap() {
-                let count = |name: &str| run[name].as_u64().unwrap();
-                found = (
-                    found.0 + count("n"),
-                    found.1 + count("correct"),
-                    found.2 + count("invalid"),
-                );
-            }
-        }
-        let run = &ours["runs"][0];
-        let count = |name: &str| run[name].as_u64().unwrap();
-        assert_eq!(found, (rows, count("correct"), count("invalid")), "{exam}");
-    }
 }
 
 #[test]

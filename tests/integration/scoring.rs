@@ -5,10 +5,11 @@ use std::fs;
 use markbook::compare::mcnemar_exact;
 use markbook::diagnose::{Answer, Cause, describe_twins, diagnose, identical_attempts, text_hash};
 use markbook::extract::Rule;
+use markbook::extract::argmax::argmax_first;
 use markbook::record::{Finish, INVALID, Record, letter};
 use markbook::stats::{
-    Questions, Slice, Tally, Vote, accuracy_with_random_fill, always, argmax_first, constant_pick, macro_mean, mean,
-    mean_stderr, micro_mean, overall, percent, pooled_stderr, sample_std,
+    Questions, Slice, Tally, Vote, accuracy_with_random_fill, always, constant_pick, macro_mean, mean, mean_stderr,
+    micro_mean, overall, percent, pooled_stderr, sample_std,
 };
 use markbook::trace::{Rows, Trace};
 use serde_json::Value;
@@ -55,12 +56,7 @@ fn check_scores(case: &Value) {
                     .as_str()
                     .map_or_else(|| value.as_f64().unwrap(), |v| v.parse().unwrap())
             };
-            let scores: Vec<f32> = params["lls"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|v| number(v) as f32)
-                .collect();
+            let scores: Vec<f64> = params["lls"].as_array().unwrap().iter().map(number).collect();
             let pick = argmax_first(&scores).unwrap();
             assert_eq!(letter(pick).unwrap().to_string(), expected["pick"], "{case}");
             assert_eq!(

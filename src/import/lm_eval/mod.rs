@@ -279,6 +279,7 @@ fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> An
     if are_letters && !continuations.is_empty() {
         record.letter_mass = Some(numbers.iter().map(|number| number.exp()).sum::<f64>() as f32);
     }
+    record.continuations = (continuations.len() >= count).then(|| continuations[..count].to_vec());
     record.logprobs = Some(numbers.iter().map(|number| *number as f32).collect());
     record.greedy = pairs[..count].iter().map(|(_, greedy)| *greedy).collect();
     finish(record, row, &["acc", "exact_match"]);
