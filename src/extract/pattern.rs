@@ -1,5 +1,7 @@
 //! A user's own pattern: which regular expression, which of its matches.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, bail};
 use fancy_regex::RegexBuilder;
 
@@ -8,6 +10,13 @@ use super::{Extraction, FLAG_LIMIT, Match};
 
 /// Steps of one search with look-around before it gives up.
 const STEP_LIMIT: usize = 1_000_000;
+
+/// Longest text in bytes for a pattern that looks around without bound: such a look scans the rest of the text anew at each
+/// place, which the steps do not count.
+const LONGEST_LOOK: usize = 32 << 10;
+
+/// How long the matches of one text may take all together. No single search is slow in a text, but many can be.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -20,7 +29,11 @@ pub(super) struct Pattern {
 #[derive(Debug, Clone)]
 enum Engine {
     Linear(regex::Regex),
-    LookAround(fancy_regex::Regex),
+    LookAround {
+        regex: fancy_regex::Regex,
+        /// Whether a look-around may scan as far as it likes.
+        is_unbounded: bool,
+    },
 }
 
 /// Which match is taken, counted from 0.
@@ -82,7 +95,8 @@ impl Engine {
     fn first(&self, text: &str) -> Option<Found> {
         match self {
             Engine::Linear(regex) => regex.captures(text).map(|captures| Ok(linear_match(&captures))),
-            Engine::LookAround(regex) => match regex.captures(text) {
+            Engine::LookAround { is_unbounded: true, .. } if text.len() > LONGEST_LOOK => Some(Err(GaveUp)),
+            Engine::LookAround { regex, .. } => match regex.captures(text) {
                 Ok(captures) => captures.map(|captures| Ok(look_around_match(&captures))),
                 Err(_) => Some(Err(GaveUp)),
             },
@@ -90,12 +104,24 @@ impl Engine {
     }
 
     fn all<'a>(&'a self, text: &'a str) -> Box<dyn Iterator<Item = Found> + 'a> {
+        let begun = Instant::now();
+        let in_time = move |found: Found| if begun.elapsed() > PATIENCE { Err(GaveUp) } else { found };
         match self {
-            Engine::Linear(regex) => Box::new(regex.captures_iter(text).map(|captures| Ok(linear_match(&captures)))),
-            Engine::LookAround(regex) => Box::new(regex.captures_iter(text).map(|captures| match captures {
-                Ok(captures) => Ok(look_around_match(&captures)),
-                Err(_) => Err(GaveUp),
-            })),
+            Engine::Linear(regex) => Box::new(
+                regex
+                    .captures_iter(text)
+                    .map(|captures| Ok(linear_match(&captures)))
+                    .map(in_time),
+            ),
+            Engine::LookAround { is_unbounded: true, .. } if text.len() > LONGEST_LOOK => {
+                Box::new(std::iter::once(Err(GaveUp)))
+            }
+            Engine::LookAround { regex, .. } => {
+                Box::new(regex.captures_iter(text).map(move |captures| match captures {
+                    Ok(captures) => in_time(Ok(look_around_match(&captures))),
+                    Err(_) => Err(GaveUp),
+                }))
+            }
         }
     }
 
@@ -168,12 +194,48 @@ fn compile(pattern: &str) -> Result<Engine> {
         Err(error) => error,
     };
     match RegexBuilder::new(pattern).backtrack_limit(STEP_LIMIT).build() {
-        Ok(regex) => Ok(Engine::LookAround(regex)),
+        Ok(regex) => Ok(Engine::LookAround {
+            regex,
+            is_unbounded: looks_without_bound(pattern),
+        }),
         Err(_) => bail!(
             "`{pattern}` is not a regular expression: {}",
             describe(&error.to_string())
         ),
     }
+}
+
+/// Whether a repetition without an upper bound stands within a look-around.
+fn looks_without_bound(pattern: &str) -> bool {
+    let mut groups: Vec<bool> = Vec::new();
+    let mut in_class = false;
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let is_look = ["?=", "?!", "?<=", "?<!"].iter().any(|mark| after.starts_with(mark));
+        match c {
+            '\\' => {
+                rest = after.strip_prefix(|_: char| true).unwrap_or_default();
+                continue;
+            }
+            '[' if !in_class => in_class = true,
+            ']' => in_class = false,
+            '(' if !in_class => groups.push(is_look || groups.last() == Some(&true)),
+            ')' if !in_class => {
+                groups.pop();
+            }
+            '*' | '+' if !in_class && groups.last() == Some(&true) => return true,
+            '{' if !in_class && groups.last() == Some(&true) => {
+                let bounds = after.split('}').next().unwrap_or_default();
+                if bounds.ends_with(',') {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+        rest = after;
+    }
+    false
 }
 
 /// The crate's error (the pattern, a line with carets below it, the reason) in one line.
@@ -192,5 +254,46 @@ fn describe(error: &str) -> String {
     {
         Some(at) => format!("{reason}, at character {}", at + 1),
         None => reason.split_whitespace().collect::<Vec<_>>().join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_look_that_may_scan_on_is_without_bound() {
+        for (pattern, expected) in [
+            (r"(?=.*Z)a", true),
+            (r"(?<!x)[A-J](?!.*[A-J])", true),
+            (r"(?!(a|b{2,})c)", true),
+            (r"(?<=answer )[A-J](?!\.)", false),
+            (r"x+(?=y)z*", false),
+            (r"(?=[*+])a", false),
+            (r"(?=a\*)b", false),
+            (r"(?=a{1,3})b", false),
+        ] {
+            assert_eq!(looks_without_bound(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_look_without_bound_gives_up_on_long_texts_and_a_bounded_one_reads_them() {
+        let text = "a".repeat(200_000) + " B.";
+        let read = |pattern: &str| {
+            let pattern = Pattern::parse(pattern).unwrap();
+            let extraction = pattern.read(&text);
+            (extraction.pick.map(str::to_owned), extraction.flag)
+        };
+        assert_eq!(read(r"(?=.*Z)a"), (None, Some(FLAG_LIMIT)));
+        assert_eq!(read(r"(?!.*foo)[A-J]@last"), (None, Some(FLAG_LIMIT)));
+        assert_eq!(read(r"(?<= )[A-J](?=\.)"), (Some("B".to_owned()), None));
+    }
+
+    #[test]
+    fn matches_that_each_scan_the_rest_of_the_text_end_in_time() {
+        let text = "A".repeat(200_000);
+        let pattern = Pattern::parse(r"(?s).*[^A-Z]|[A-Z]@last").unwrap();
+        assert_eq!(pattern.read(&text).flag, Some(FLAG_LIMIT));
     }
 }

@@ -109,9 +109,10 @@ pub(super) fn results(tasks: &[Task], setting: &Setting) -> Value {
         group_scores.insert(group.name.clone(), Value::Object(entry));
     }
     scores.extend(group_scores.clone());
-    let members: Map<String, Value> = groups
-        .iter()
-        .rev()
+    // The whole, then its parts.
+    let (parts, whole) = groups.split_at(groups.len().saturating_sub(1));
+    let members = whole.iter().chain(parts);
+    let members: Map<String, Value> = members
         .map(|group| (group.name.clone(), json!(group.members)))
         .collect();
 

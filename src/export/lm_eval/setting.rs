@@ -79,8 +79,9 @@ impl<'a> Setting<'a> {
     }
 
     pub(super) fn task_name(&self, alias: &str) -> String {
-        let alias = if alias.is_empty() { "all" } else { alias };
-        format!("{}_{alias}{}", self.benchmark, self.suffix())
+        // A set without subjects is one task.
+        let gap = if alias.is_empty() { "" } else { "_" };
+        format!("{}{gap}{alias}{}", self.benchmark, self.suffix())
     }
 
     /// The harness's continuation tasks have no alias of their own.

@@ -9,13 +9,14 @@ use anyhow::{Result, bail};
 
 use self::row::{
     continuations, finish, gold_of_choice, gold_text, is_null_response, letter_text, log_likelihoods, options,
-    pick_text, prompt, question, responses,
+    pick_text, prompt, question, responses, seed,
 };
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{Answer, Entry, Layout, Sniffed, Tally, completion_text, flag, set_completion};
 use crate::benchmark::hash::doc_hash;
+use crate::benchmark::mmlu::category_of;
 use crate::record::{INVALID, Record, letter_index};
 use crate::trace::{Field, Notice, Rows};
 
@@ -195,16 +196,23 @@ impl Layout for LmEval {
     }
 }
 
+/// Ends of the names of MMLU tasks that ask the same questions in another way.
+const MMLU_VARIANTS: [&str; 2] = ["_continuation", "_generative"];
+
 impl LmEval {
     fn record(&self, row: &Object, doc: Raw) -> Record {
         let fields = doc.object();
         let (benchmark, subject) = self.benchmark_and_subject(&fields);
         let hash = |key: &str| row.text(key).unwrap_or_default();
         let stored = hash("doc_hash");
+        let grouped = category_of(&subject).filter(|_| benchmark == "mmlu");
+        let alone = subject.is_empty().then_some(benchmark.as_str());
         Record {
+            category: grouped.or(alone).unwrap_or(&subject).to_owned(),
             benchmark,
-            category: subject.clone(),
             subject,
+            doc_id: row.get("doc_id").and_then(Raw::int),
+            seed: seed(row),
             question: question(&fields),
             options: options(&fields),
             doc: Some(doc.one_line()).filter(|_| !fields.is_empty()),
@@ -230,6 +238,10 @@ impl LmEval {
             };
             return (benchmark.to_owned(), stated.unwrap_or_default());
         };
+        let task = MMLU_VARIANTS
+            .iter()
+            .find_map(|variant| task.strip_suffix(variant).filter(|task| task.starts_with("mmlu_")))
+            .unwrap_or(task);
         let subject_part = stated.as_deref().map(|name| name.replace(' ', "_"));
         let benchmark = match subject_part.as_deref().and_then(|part| task.strip_suffix(part)) {
             Some(rest) if !rest.is_empty() => rest.trim_end_matches(['_', '-']),
@@ -242,6 +254,9 @@ impl LmEval {
                 .unwrap_or(task)
                 .to_owned()
         };
+        if stated.is_none() && benchmark == task {
+            return (benchmark.to_owned(), String::new());
+        }
         let benchmark = if benchmark == "hendrycksTest" {
             "mmlu"
         } else {

@@ -49,6 +49,19 @@ pub(super) fn continuations(row: &Object) -> Vec<String> {
         .collect()
 }
 
+/// The seed among the generation settings, where one was passed.
+pub(super) fn seed(row: &Object) -> Option<i64> {
+    let arguments = row.get("arguments")?;
+    let settings = if arguments.is_object() {
+        let requests = arguments.object();
+        let (_, first) = requests.fields().next()?;
+        first.object().get("arg_1")?
+    } else {
+        *arguments.list().first()?.list().get(1)?
+    };
+    settings.object().get("seed")?.int()
+}
+
 pub(super) fn question(doc: &Object) -> String {
     let keys = [
         "question", "Question", "query", "input", "sentence", "prompt", "text", "ctx", "goal",
@@ -68,9 +81,9 @@ pub(super) fn options(doc: &Object) -> Vec<String> {
             .map_while(|i| doc.get(&format!("{stem}{i}")).map(Raw::shown))
             .collect()
     };
-    let lettered = || {
-        ('A'..='Z')
-            .map_while(|name| doc.get(name.encode_utf8(&mut [0; 4])).map(Raw::shown))
+    let lettered = |stem: &str, from: char, to: char| -> Vec<String> {
+        (from..=to)
+            .map_while(|letter| doc.get(&format!("{stem}{letter}")).map(Raw::shown))
             .collect()
     };
     let lists = [
@@ -78,7 +91,11 @@ pub(super) fn options(doc: &Object) -> Vec<String> {
         numbered("option", 1),
         numbered("choice", 0),
         numbered("sol", 1),
-        lettered(),
+        lettered("", 'A', 'Z'),
+        lettered("option_", 'a', 'z'),
+        lettered("option_", 'A', 'Z'),
+        lettered("choice_", 'a', 'z'),
+        lettered("op", 'a', 'z'),
     ];
     lists.into_iter().find(|list| list.len() > 1).unwrap_or_default()
 }
