@@ -14,6 +14,7 @@ use crate::engine::{ChatTemplate, Engine, Sampling};
 use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
+use crate::record::letter;
 use crate::run::{Exam, Method, Plan};
 use crate::store::manifest::{Data, Model, Prompting};
 use crate::store::{self, Manifest};
@@ -253,7 +254,7 @@ impl Job {
             },
             system: None,
         };
-        let (method, rule) = self.method(style)?;
+        let (method, rule) = self.method(style, &dataset)?;
         let path = self.folder(dataset.benchmark);
         let manifest = self.manifest(&dataset, &prompt, (&method, &rule), engine, model);
         let exam = Exam::new(&dataset, &method, settings.shots, path);
@@ -286,7 +287,7 @@ impl Job {
         }
     }
 
-    fn method(&self, style: &Style) -> Result<(Method, Rule)> {
+    fn method(&self, style: &Style, dataset: &Dataset) -> Result<(Method, Rule)> {
         Ok(match &style.method {
             benchmark::Method::Cloze { .. } => {
                 let rule = self.rules.iter().find(|rule| rule.argmax().is_some());
@@ -296,7 +297,7 @@ impl Job {
             benchmark::Method::Generate { rule, stops } => {
                 let rule = match self.rules.iter().find(|rule| rule.argmax().is_none()) {
                     Some(rule) => rule.clone(),
-                    None => Rule::parse(rule)?,
+                    None => default_rule(rule, dataset)?,
                 };
                 let sampling = Sampling {
                     temperature: self.settings.temperature,
@@ -380,6 +381,22 @@ impl Job {
             ..Manifest::default()
         }
     }
+}
+
+/// A style's rule; of sets with more options than its ten letters, the same with as many letters as there are.
+fn default_rule(name: &str, dataset: &Dataset) -> Result<Rule> {
+    const OPTIONS_OF_THE_RULE: usize = 10;
+    let most = dataset
+        .questions
+        .iter()
+        .map(|question| question.options.len())
+        .max()
+        .unwrap_or(0);
+    let last = letter(most.saturating_sub(1)).unwrap_or('Z');
+    if most > OPTIONS_OF_THE_RULE && name == "lm_eval_mmlu_pro" {
+        return Rule::parse(&format!(r"re:answer is \(?([A-{last}])\)?"));
+    }
+    Rule::parse(name)
 }
 
 fn enough_examples(dataset: &Dataset, shots: usize, style: &Style) -> Result<()> {

@@ -128,6 +128,17 @@ fn table(run: &RunReport, out: &mut impl Write) -> Result<()> {
             thousands(group.invalid)
         )?;
     }
+    if !run.flags.is_empty() {
+        let flags: Vec<String> = run
+            .flags
+            .iter()
+            .map(|(flag, rows)| format!("{} {}", safe_line(flag), thousands(*rows)))
+            .collect();
+        writeln!(out, "  flagged rows: {}", flags.join("   "))?;
+    }
+    if let Some(fingerprint) = &run.fingerprint {
+        writeln!(out, "  slice {}", safe_line(fingerprint))?;
+    }
     for warning in &run.warnings {
         writeln!(out, "  ! {}", safe_line(warning))?;
     }

@@ -22,7 +22,7 @@ use crate::store::{Manifest, RunFolder};
 pub struct Exam {
     /// `mmlu`, `mmlu_pro`, or the name of a user's own set.
     pub benchmark: String,
-    /// What is done, for titles: `cloze · 0-shot`, `5 seeds 42-46 · T 1.0 p 0.95 k 64`.
+    /// What is done, for titles: `cloze · 0-shot · slice 1f2e3d4c5b6a`, `5 seeds 42-46 · T 1.0 p 0.95 k 64 · 0-shot · …`.
     pub method: String,
     /// Whether answers are scored letters (no text) or sampled completions.
     pub is_cloze: bool,
@@ -67,7 +67,10 @@ impl Exam {
         };
         Exam {
             benchmark: dataset.name.clone(),
-            method: words,
+            method: match dataset.fingerprint.get(..12) {
+                Some(slice) => format!("{words} · slice {slice}"),
+                None => words,
+            },
             is_cloze,
             questions: dataset.questions.len(),
             rows: dataset.questions.len() * attempts,

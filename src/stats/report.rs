@@ -1,5 +1,7 @@
 //! The figures of traces as `stats --json` and `run --json` print them. Fractions lie in 0-1; unknown is null.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
@@ -49,6 +51,10 @@ pub struct RunReport {
     pub letters: Letters,
     /// The rule whose picks are counted; null: as stored.
     pub rule: Option<String>,
+    /// Rows that carry each flag: `truncated`, `nan`, ...
+    pub flags: BTreeMap<String, usize>,
+    /// sha256 over content and order of the questions; of our own runs.
+    pub fingerprint: Option<String>,
     pub warnings: Vec<String>,
     pub timing: Timing,
 }
@@ -139,6 +145,13 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         accuracy_with_random_fill: accuracy_with_random_fill(slice),
         letters: letters(slice),
         rule: trace.rule.clone().or_else(|| own_rule(trace)),
+        flags: flags(slice),
+        fingerprint: trace
+            .manifest
+            .as_ref()
+            .and_then(|manifest| manifest.pointer("/settings/data/fingerprint")?.as_str())
+            .filter(|fingerprint| !fingerprint.is_empty())
+            .map(str::to_owned),
         warnings: warnings(slice),
         timing: timing(trace),
     }
@@ -166,6 +179,21 @@ fn timing(trace: &Trace) -> Timing {
     timing
         .and_then(|timing| Timing::deserialize(timing).ok())
         .unwrap_or_default()
+}
+
+/// The reasons of failed rows stand among their flags and are no kinds of their own.
+fn flags(slice: Slice) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for row in slice.iter() {
+        let flags = slice.rows.flags.get(row);
+        for flag in flags
+            .split(',')
+            .filter(|flag| !flag.is_empty() && !flag.starts_with("reason: "))
+        {
+            *counts.entry(flag.to_owned()).or_default() += 1;
+        }
+    }
+    counts
 }
 
 fn warnings(slice: Slice) -> Vec<String> {

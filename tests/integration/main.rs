@@ -15,6 +15,7 @@ mod scoring;
 mod screens;
 mod sitting;
 mod tiny;
+mod tokens;
 
 use std::path::PathBuf;
 
