@@ -118,7 +118,11 @@ Examples:
   markbook fetch cais/mmlu")]
     Fetch(FetchArgs),
     /// Measure this machine: tokens and questions per second
-    #[command(after_help = "Example:\n  markbook bench --model smollm2-135m --threads 1 --json")]
+    #[command(after_help = "\
+Examples:
+  markbook bench --model smollm2-135m --threads 1 --json
+  markbook bench --model smollm2-135m --rounding --data ./mmlu --per-subject 10
+  markbook bench --check-models tiny-models")]
     Bench(BenchArgs),
 }
 
@@ -382,10 +386,26 @@ pub struct FetchArgs {
 pub struct BenchArgs {
     #[arg(long, default_value = "smollm2-135m", value_name = "MODEL")]
     pub model: String,
+    /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive)]
     pub threads: usize,
+    /// Instead: how far bf16's log-likelihoods lie from f32's, over all questions of --data
+    #[arg(long, conflicts_with = "check_models")]
+    pub rounding: bool,
+    /// With --rounding: a folder or file of mmlu questions, or `embedded`
+    #[arg(long, default_value = "embedded", value_name = "DIR", requires = "rounding")]
+    pub data: String,
+    /// With --rounding: only these subjects
+    #[arg(long, value_delimiter = ',', value_name = "A,B", requires = "rounding")]
+    pub subjects: Vec<String>,
+    /// With --rounding: the first N questions of each subject
+    #[arg(long, value_name = "N", value_parser = positive, requires = "rounding")]
+    pub per_subject: Option<usize>,
+    /// Instead: prove each model family against the tiny reference models in DIR (or below $MARKBOOK_SHARED)
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub check_models: Option<Option<PathBuf>>,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,

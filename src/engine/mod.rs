@@ -5,6 +5,7 @@
 pub mod candle;
 pub mod scripted;
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -207,6 +208,9 @@ pub struct Description {
     pub architecture: String,
     /// `f32` or `bf16`.
     pub dtype: String,
+    /// Why that one, in words.
+    #[serde(default)]
+    pub dtype_reason: String,
     /// Which code computed, e.g. `packed f32 avx512`.
     pub kernel: String,
     pub device: String,
@@ -216,6 +220,36 @@ pub struct Description {
     pub weights_sha256: Option<String>,
     pub tokenizer_sha256: Option<String>,
     pub load_cpu_s: f64,
+}
+
+/// How far the log-likelihoods of a model that computes in a narrow number format lie from those in f32.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Rounding {
+    /// The number format that was compared with f32.
+    pub dtype: String,
+    /// The code that computed it.
+    pub kernel: String,
+    /// Where the questions came from.
+    pub source: String,
+    pub questions: usize,
+    /// Continuations of all questions.
+    pub continuations: usize,
+    /// Mean absolute difference of a continuation's log-likelihood (natural log).
+    pub mean: f64,
+    /// Largest absolute difference.
+    pub largest: f64,
+    /// Questions whose likeliest continuation is another one than in f32.
+    pub changed_picks: usize,
+}
+
+impl fmt::Display for Rounding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} log-likelihoods lie {:.4} from f32's on average, {:.4} at most; {} of {} picks differ ({})",
+            self.dtype, self.mean, self.largest, self.changed_picks, self.questions, self.source
+        )
+    }
 }
 
 /// Tells the engine whether to go on after each event.

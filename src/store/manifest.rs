@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::engine::{Description, Sampling};
+use crate::engine::{Description, Rounding, Sampling};
 
 /// The file's name in a run folder.
 pub const FILE: &str = "run.json";
@@ -101,6 +101,9 @@ pub struct Manifest {
     /// Rows finished so far.
     pub finished: usize,
     pub timing: Timing,
+    /// How far the model's log-likelihoods lie from those in f32, where it computes in less and that was measured.
+    #[serde(default)]
+    pub rounding: Option<Rounding>,
     /// What a reader should know of how the questions were put, e.g. a chat template that refused the system turn.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -126,6 +129,7 @@ const FREE: &[&str] = &[
     "engine.threads",
     "engine.load_cpu_s",
     "engine.kernel",
+    "engine.dtype_reason",
     "data.washed",
     // Its hash is compared.
     "prompt.chat_template",

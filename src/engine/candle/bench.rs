@@ -35,6 +35,11 @@ impl Stopwatch {
         }
     }
 
+    /// When it was started.
+    pub fn begun(&self) -> Instant {
+        self.begun
+    }
+
     pub fn spent(&self) -> Spent {
         let wall_s = self.begun.elapsed().as_secs_f64();
         let cpu = self.cpu.zip(process_cpu_seconds()).map(|(begun, done)| done - begun);
@@ -48,49 +53,76 @@ impl Stopwatch {
 /// Side of the square product that stands for the machine's peak.
 const PEAK_SIDE: usize = 1024;
 
-/// GFLOP a CPU second of a 1024 x 1024 x 1024 f32 product on one thread, the best of some tries within `seconds`.
-#[allow(unsafe_code)]
-pub fn peak_gflops(seconds: f64) -> f64 {
-    let n = PEAK_SIDE;
-    let (a, b) = (vec![1.0f32; n * n], vec![0.5f32; n * n]);
-    let mut c = vec![0.0f32; n * n];
-    let (all, mut best) = (Instant::now(), 0.0f64);
-    while all.elapsed().as_secs_f64() < seconds || best == 0.0 {
+/// f32 products of two 1024 x 1024 matrices on one thread, done and timed a while at a time.
+#[derive(Debug)]
+pub struct Peak {
+    a: Vec<f32>,
+    b: Vec<f32>,
+    c: Vec<f32>,
+    products: usize,
+    cpu_s: f64,
+}
+
+impl Default for Peak {
+    fn default() -> Peak {
+        let square = |number: f32| vec![number; PEAK_SIDE * PEAK_SIDE];
+        Peak {
+            a: square(1.0),
+            b: square(0.5),
+            c: square(0.0),
+            products: 0,
+            cpu_s: 0.0,
+        }
+    }
+}
+
+impl Peak {
+    /// Products for so many seconds, at least one; the first is not timed.
+    pub fn work(&mut self, seconds: f64) {
+        self.product();
         let watch = Stopwatch::start();
         let mut products = 0;
-        // Long enough for the clock of CPU time, which counts hundredths of a second.
-        while watch.begun.elapsed().as_secs_f64() < 0.25 {
-            let rows = n.cast_signed();
-            // SAFETY: each of the three slices holds n * n numbers, row after row, and only `c` is written.
-            unsafe {
-                gemm::gemm(
-                    n,
-                    n,
-                    n,
-                    c.as_mut_ptr(),
-                    1,
-                    rows,
-                    false,
-                    a.as_ptr(),
-                    1,
-                    rows,
-                    b.as_ptr(),
-                    1,
-                    rows,
-                    0.0,
-                    1.0,
-                    false,
-                    false,
-                    false,
-                    Parallelism::None,
-                );
-            }
+        while products == 0 || watch.begun.elapsed().as_secs_f64() < seconds {
+            self.product();
             products += 1;
         }
-        let spent = watch.spent();
-        best = best.max(f64::from(products) * 2.0 * (n as f64).powi(3) / spent.cpu_s.max(1e-3) / 1e9);
+        self.cpu_s += watch.spent().cpu_s;
+        self.products += products;
     }
-    best
+
+    /// GFLOP a CPU second of all products so far.
+    pub fn gflops(&self) -> f64 {
+        self.products as f64 * 2.0 * (PEAK_SIDE as f64).powi(3) / self.cpu_s.max(1e-9) / 1e9
+    }
+
+    #[allow(unsafe_code)]
+    fn product(&mut self) {
+        let (n, rows) = (PEAK_SIDE, PEAK_SIDE.cast_signed());
+        // SAFETY: each of the three slices holds n * n numbers, row after row, and only `c` is written.
+        unsafe {
+            gemm::gemm(
+                n,
+                n,
+                n,
+                self.c.as_mut_ptr(),
+                1,
+                rows,
+                false,
+                self.a.as_ptr(),
+                1,
+                rows,
+                self.b.as_ptr(),
+                1,
+                rows,
+                0.0,
+                1.0,
+                false,
+                false,
+                false,
+                Parallelism::None,
+            );
+        }
+    }
 }
 
 /// Floating-point operations of one token, attention and head left out: two a weight.

@@ -39,6 +39,7 @@ pub struct KvStore {
     /// Numbers a token takes in each layer's keys (and as many in its values).
     widths: Vec<usize>,
     tokens: usize,
+    most_tokens: usize,
 }
 
 impl KvStore {
@@ -52,6 +53,7 @@ impl KvStore {
             free: vec![],
             widths: config.layers.iter().map(width).collect(),
             tokens: 0,
+            most_tokens: 0,
         }
     }
 
@@ -63,6 +65,11 @@ impl KvStore {
     /// Tokens held at present.
     pub fn tokens(&self) -> usize {
         self.tokens
+    }
+
+    /// Most tokens held at any time.
+    pub fn most_tokens(&self) -> usize {
+        self.most_tokens
     }
 
     /// A sequence that goes on after the first `start` tokens of `parent`'s (all its ancestors' included), or a new one
@@ -146,9 +153,17 @@ impl KvStore {
         (&mut kv.keys[from..], &mut kv.values[from..])
     }
 
+    /// Gives up the keys and values of a layer that nothing will read any more.
+    pub fn forget(&mut self, layer: usize) {
+        for node in self.nodes.iter_mut().flatten() {
+            node.layers[layer] = LayerKv::default();
+        }
+    }
+
     /// Counts tokens as there, after every layer has got theirs.
     pub fn advance(&mut self, id: NodeId, count: usize) {
         self.tokens += count;
+        self.most_tokens = self.most_tokens.max(self.tokens);
         self.node_mut(id).length += count;
     }
 

@@ -1,6 +1,6 @@
 //! The packed decoder's weights: every product's matrix packed once at load, read piece by piece from the file.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -113,7 +113,8 @@ pub trait Matrix: Sized {
 
     fn vector(numbers: Vec<f32>, place: &Self::Place) -> Result<Self::Vector>;
 
-    fn outputs(&self) -> usize;
+    /// Memory held.
+    fn bytes(&self) -> usize;
 }
 
 impl Matrix for Packed {
@@ -133,8 +134,8 @@ impl Matrix for Packed {
         Ok(numbers)
     }
 
-    fn outputs(&self) -> usize {
-        self.rows()
+    fn bytes(&self) -> usize {
+        Packed::bytes(self)
     }
 }
 
@@ -201,48 +202,94 @@ pub type LoadTick<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + 'a;
 
 impl<M: Matrix> Decoder<M> {
     pub fn load(
-        mut config: Config,
+        config: Config,
         weights: Weights,
         layout: &Layout,
         place: M::Place,
         tick: &mut LoadTick,
     ) -> Result<Decoder<M>> {
+        let vocab = config.vocab;
+        let total = config.layers.len() + 1;
+        let mut decoder = Decoder::without_layers(config, weights, layout, place)?;
+        for index in 0..total - 1 {
+            decoder.layers.push(decoder.read_layer(layout, index)?);
+            if tick(index + 1, total).is_break() {
+                bail!("loading was stopped");
+            }
+        }
+        decoder.head = decoder.read_head(layout, 0..vocab)?;
+        if decoder.config.tied {
+            decoder.embedding = None;
+        }
+        let _ = tick(total, total);
+        Ok(decoder)
+    }
+
+    /// A decoder whose layers and head are read when they are needed ([`Decoder::read_layer`], [`Decoder::read_head`]): it
+    /// has no layers, of the head the first row only, and reads embeddings from the file.
+    pub fn without_layers(
+        mut config: Config,
+        weights: Weights,
+        layout: &Layout,
+        place: M::Place,
+    ) -> Result<Decoder<M>> {
         // A file without a head of its own is tied, whatever the configuration's default says.
-        let head_name = layout.head();
-        config.tied = config.tied || !weights.has(&head_name);
+        config.tied = config.tied || !weights.has(&layout.head());
         let loader = Loader::<M> {
             config: &config,
             weights: &weights,
             layout,
             place: &place,
         };
-        let total = config.layers.len() + 1;
-        let mut layers = Vec::with_capacity(config.layers.len());
-        for index in 0..config.layers.len() {
-            layers.push(loader.layer(index)?);
-            if tick(index + 1, total).is_break() {
-                bail!("loading was stopped");
-            }
-        }
         let final_norm = loader.vector(&layout.whole("norm.weight"), config.hidden)?;
         let embedding = layout.embedding();
         weights.expect_shape(&embedding, &[config.vocab, config.hidden])?;
-        let tied = config.tied;
-        let head_name = if tied { embedding.clone() } else { head_name };
-        let head = loader.matrix(&[Piece::whole(head_name, config.vocab)], config.hidden)?;
+        let head = loader.head(0..1)?;
         let per_layer_inputs = loader.per_layer_inputs()?;
-        let _ = tick(total, total);
-        let embedding = (!tied).then_some(embedding);
         Ok(Decoder {
             config,
-            layers,
+            layers: Vec::new(),
             final_norm,
             head,
-            embedding,
+            embedding: Some(embedding),
             per_layer_inputs,
             weights,
             place,
         })
+    }
+
+    /// A layer, from the file.
+    pub fn read_layer(&self, layout: &Layout, index: usize) -> Result<Layer<M>> {
+        self.loader(layout).layer(index)
+    }
+
+    /// Some rows of the head, from the file.
+    pub fn read_head(&self, layout: &Layout, rows: Range<usize>) -> Result<M> {
+        self.loader(layout).head(rows)
+    }
+
+    fn loader<'a>(&'a self, layout: &'a Layout) -> Loader<'a, M> {
+        Loader {
+            config: &self.config,
+            weights: &self.weights,
+            layout,
+            place: &self.place,
+        }
+    }
+
+    /// Memory of the matrices as they are computed with.
+    pub fn weight_bytes(&self) -> u64 {
+        let layer = |layer: &Layer<M>| {
+            let extra = layer.per_layer.as_ref();
+            let extra = extra.map_or(0, |extra| extra.gate.bytes() + extra.projection.bytes());
+            let products = [&layer.qkv, &layer.output, &layer.gate_up, &layer.down];
+            products.iter().map(|product| product.weight.bytes()).sum::<usize>() + extra
+        };
+        let inputs = self
+            .per_layer_inputs
+            .as_ref()
+            .map_or(0, |inputs| inputs.projection.bytes());
+        (self.layers.iter().map(layer).sum::<usize>() + self.head.bytes() + inputs) as u64
     }
 }
 
@@ -397,6 +444,22 @@ impl<M: Matrix> Loader<'_, M> {
         }))
     }
 
+    /// Some rows of the head, which is the embedding where they are tied.
+    fn head(&self, rows: Range<usize>) -> Result<M> {
+        let config = self.config;
+        let name = if config.tied {
+            self.layout.embedding()
+        } else {
+            self.layout.head()
+        };
+        let piece = Piece {
+            rows: rows.len(),
+            first: rows.start,
+            ..Piece::whole(name, config.vocab)
+        };
+        self.matrix(&[piece], config.hidden)
+    }
+
     /// Projections of one layer, stacked.
     fn linear(&self, index: usize, parts: &[Projection], inputs: usize, has_bias: bool) -> Result<Linear<M>> {
         let permuted = *self.layout == Layout::Gguf { permuted: true };
@@ -404,6 +467,8 @@ impl<M: Matrix> Loader<'_, M> {
             name: self.layout.layer(index, part.stem, "weight"),
             rows: part.rows,
             pair_rows: part.heads.filter(|_| permuted).map(|heads| part.rows / heads),
+            first: 0,
+            of: part.rows,
         };
         let pieces: Vec<Piece> = parts.iter().map(piece).collect();
         let mut bias = None;
@@ -425,7 +490,7 @@ impl<M: Matrix> Loader<'_, M> {
 
     fn matrix(&self, pieces: &[Piece], inputs: usize) -> Result<M> {
         for piece in pieces {
-            self.weights.expect_shape(&piece.name, &[piece.rows, inputs])?;
+            self.weights.expect_shape(&piece.name, &[piece.of, inputs])?;
         }
         let outputs = pieces.iter().map(|piece| piece.rows).sum();
         ensure!(outputs > 0 && inputs > 0, "tensor {} is empty", pieces[0].name);
@@ -446,10 +511,13 @@ impl<M: Matrix> Loader<'_, M> {
     }
 }
 
-/// One stretch of a product's rows: a whole tensor.
+/// One stretch of a product's rows: a tensor, or some rows of it.
 struct Piece {
     name: String,
     rows: usize,
+    /// Where they begin in the tensor, and how many that has.
+    first: usize,
+    of: usize,
     /// Rows of a head, where they stand in interleaved pairs and are to be put back in halves.
     pair_rows: Option<usize>,
 }
@@ -459,6 +527,8 @@ impl Piece {
         Piece {
             name,
             rows,
+            first: 0,
+            of: rows,
             pair_rows: None,
         }
     }
@@ -466,7 +536,7 @@ impl Piece {
     /// Where a row stands in the file: llama.cpp's converter turns halves (i, i + d/2) of a head into pairs (2i, 2i + 1).
     fn stored_row(&self, row: usize) -> usize {
         match self.pair_rows {
-            None => row,
+            None => self.first + row,
             Some(head) => {
                 let (start, within) = (row - row % head, row % head);
                 let half = head / 2;
@@ -489,7 +559,7 @@ struct PieceReader<'a> {
     before: usize,
     buffer: Vec<f32>,
     /// The rows of the current piece that are in the buffer.
-    held: std::ops::Range<usize>,
+    held: Range<usize>,
 }
 
 impl PieceReader<'_> {
@@ -504,7 +574,7 @@ impl PieceReader<'_> {
         if !self.held.contains(&stored) {
             let step = piece.pair_rows.unwrap_or(64);
             let start = stored - stored % step;
-            self.held = start..(start + step).min(piece.rows);
+            self.held = start..(start + step).min(piece.of);
             self.buffer.resize(self.held.len() * out.len(), 0.0);
             self.weights.rows(&piece.name, self.held.clone(), &mut self.buffer)?;
         }

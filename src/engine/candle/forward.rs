@@ -42,16 +42,26 @@ pub struct Scratch {
 }
 
 /// A layer and its number.
-#[derive(Clone, Copy)]
-struct LayerAt<'a> {
-    layer: &'a Layer,
-    index: usize,
+#[derive(Debug, Clone, Copy)]
+pub struct LayerAt<'a> {
+    pub layer: &'a Layer,
+    pub index: usize,
 }
 
 /// What a step works with.
-struct Work<'a> {
-    scratch: &'a mut Scratch,
-    threads: &'a Threads,
+#[derive(Debug)]
+pub struct Work<'a> {
+    pub scratch: &'a mut Scratch,
+    pub threads: &'a Threads,
+}
+
+/// A pass on its way through the layers.
+#[derive(Debug)]
+pub struct Pass {
+    placed: Vec<Placed>,
+    rows: usize,
+    /// Rows that go on after attention: all, in the last layer the wanted ones.
+    present: usize,
 }
 
 /// Cosines and sines of the positions so far met, for one rope.
@@ -132,8 +142,17 @@ impl Decoder {
         threads: &Threads,
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> ControlFlow<(), Vec<f32>> {
+        let mut pass = self.begin(store, parts, scratch, threads);
+        for (index, layer) in self.layers.iter().enumerate() {
+            self.through(LayerAt { layer, index }, &mut pass, store, Work { scratch, threads });
+            tick()?;
+        }
+        ControlFlow::Continue(self.end(&pass, store, scratch))
+    }
+
+    /// Embeds the parts' tokens: what goes into the first layer.
+    pub fn begin(&self, store: &KvStore, parts: &[Part], scratch: &mut Scratch, threads: &Threads) -> Pass {
         let config = &self.config;
-        let hidden = config.hidden;
         let placed = place(store, parts);
         let rows: usize = placed.iter().map(|part| part.count).sum();
         let end = placed.iter().map(|part| part.position + part.count).max().unwrap_or(0);
@@ -148,47 +167,59 @@ impl Decoder {
         scratch.positions.extend(positions);
         let tokens: Vec<u32> = parts.iter().flat_map(|part| part.tokens.iter().copied()).collect();
         self.embed(&tokens, scratch, threads);
-        let mut present = rows;
-        for (index, layer) in self.layers.iter().enumerate() {
-            let is_last = index + 1 == self.layers.len();
-            let at = LayerAt { layer, index };
-            sized(&mut scratch.queries, rows * config.heads * layer.shape.head_dim);
-            if layer.shape.shares_kv_of.is_none() {
-                placed.iter().for_each(|part| store.grow(part.node, index, part.count));
-            }
-            for block in blocks(rows) {
-                self.project(at, block, &placed, store, Work { scratch, threads });
-            }
-            let selected: Vec<Range<usize>> = if is_last {
-                placed.iter().map(|part| part.wanted.clone()).collect()
-            } else {
-                placed.iter().map(|part| 0..part.count).collect()
-            };
-            if is_last {
-                present = gather(&mut scratch.x, hidden, &placed);
-                if let Some(input) = config.per_layer_input {
-                    gather(&mut scratch.per_layer, input.width * self.layers.len(), &placed);
-                }
-            }
-            let source = layer.shape.shares_kv_of.unwrap_or(index);
-            attend(config, layer, source, &placed, &selected, store, scratch, threads);
-            for block in blocks(present) {
-                self.finish(at, block, Work { scratch, threads });
-            }
-            tick()?;
+        Pass {
+            placed,
+            rows,
+            present: rows,
         }
-        placed.iter().for_each(|part| store.advance(part.node, part.count));
-        let mut out = vec![0.0; present * hidden];
-        let x = &scratch.x[..present * hidden];
+    }
+
+    /// Takes the pass through a layer, all of them in order. The last one goes on with the wanted tokens only.
+    pub fn through(&self, at: LayerAt, pass: &mut Pass, store: &mut KvStore, work: Work) {
+        let config = &self.config;
+        let LayerAt { layer, index } = at;
+        let Work { scratch, threads } = work;
+        let is_last = index + 1 == config.layers.len();
+        sized(&mut scratch.queries, pass.rows * config.heads * layer.shape.head_dim);
+        if layer.shape.shares_kv_of.is_none() {
+            let grow = |part: &Placed| store.grow(part.node, index, part.count);
+            pass.placed.iter().for_each(grow);
+        }
+        for block in blocks(pass.rows) {
+            self.project(at, block, &pass.placed, store, Work { scratch, threads });
+        }
+        let selected: Vec<Range<usize>> = if is_last {
+            pass.placed.iter().map(|part| part.wanted.clone()).collect()
+        } else {
+            pass.placed.iter().map(|part| 0..part.count).collect()
+        };
+        if is_last {
+            pass.present = gather(&mut scratch.x, config.hidden, &pass.placed);
+            if let Some(input) = config.per_layer_input {
+                gather(&mut scratch.per_layer, input.width * config.layers.len(), &pass.placed);
+            }
+        }
+        let source = layer.shape.shares_kv_of.unwrap_or(index);
+        attend(config, layer, source, &pass.placed, &selected, store, scratch, threads);
+        for block in blocks(pass.present) {
+            self.finish(at, block, Work { scratch, threads });
+        }
+    }
+
+    /// Counts the tokens as there, and gives the hidden states of the wanted ones.
+    pub fn end(&self, pass: &Pass, store: &mut KvStore, scratch: &Scratch) -> Vec<f32> {
+        let config = &self.config;
+        pass.placed.iter().for_each(|part| store.advance(part.node, part.count));
+        let mut out = vec![0.0; pass.present * config.hidden];
         kernel::rms_norm(
-            x,
-            hidden,
+            &scratch.x[..out.len()],
+            config.hidden,
             Some(&self.final_norm),
             config.norm_weight_plus_one,
             config.norm_eps,
             &mut out,
         );
-        ControlFlow::Continue(out)
+        out
     }
 
     /// Logits of hidden states, one row of the vocabulary's size each.
@@ -203,6 +234,12 @@ impl Decoder {
         let config = &self.config;
         logits.resize(hidden.len() / config.hidden * config.vocab, 0.0);
         self.head.matmul(hidden, logits, threads);
+        self.shape_logits(logits, threads);
+    }
+
+    /// What comes after the head: the divisor and the cap.
+    pub fn shape_logits(&self, logits: &mut [f32], threads: &Threads) {
+        let config = &self.config;
         if config.logit_divisor.to_bits() != 1.0f32.to_bits() {
             logits.iter_mut().for_each(|logit| *logit /= config.logit_divisor);
         }
@@ -223,7 +260,7 @@ impl Decoder {
             row.iter_mut().for_each(|value| *value *= config.embedding_scale);
         }
         if let (Some(input), Some(inputs)) = (config.per_layer_input, &self.per_layer_inputs) {
-            let width = input.width * self.layers.len();
+            let width = input.width * config.layers.len();
             let per_layer = sized(&mut scratch.per_layer, tokens.len() * width);
             inputs.projection.matmul(x, per_layer, threads);
             let scale = (config.hidden as f32).powf(-0.5);
@@ -357,7 +394,7 @@ impl Decoder {
             let gate = sized(&mut scratch.gate_up, count * input.width);
             per_layer.gate.matmul(x, gate, threads);
             let gated = sized(&mut scratch.active, count * input.width);
-            let all = input.width * self.layers.len();
+            let all = input.width * config.layers.len();
             for (row, (gate, out)) in gate
                 .chunks_exact(input.width)
                 .zip(gated.chunks_exact_mut(input.width))

@@ -10,6 +10,7 @@ pub mod config;
 pub mod decoder;
 pub mod forward;
 pub mod gguf;
+pub mod inputs;
 pub mod kernel;
 pub mod model;
 pub mod open;
@@ -20,6 +21,7 @@ pub mod sampler;
 pub mod schedule;
 pub mod score;
 pub mod stock;
+pub mod streamed;
 pub mod tensor;
 pub mod text;
 pub mod tokenizer;
@@ -29,7 +31,7 @@ pub mod weights;
 mod tests;
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::DType;
@@ -141,6 +143,8 @@ pub struct LoadProgress {
 /// A loaded model.
 #[derive(Debug)]
 pub struct CandleEngine {
+    /// The folder or file it was loaded from.
+    pub path: PathBuf,
     pub model: Model,
     pub tokenizer: Tokenizer,
     pub threads: Threads,
@@ -190,7 +194,7 @@ pub fn load(
         })
     };
     let device = options.device.open()?;
-    let precision = precision_of(options.dtype, opened.weights.is_bf16(), device.is_some());
+    let (precision, dtype_reason) = precision_of(options.dtype, opened.weights.format(), device.is_some());
     let dtype = if precision == Precision::F32 { "f32" } else { "bf16" };
     let (mut config, weights, layout) = (opened.config, opened.weights, opened.layout);
     if precision == Precision::Bf16 {
@@ -228,6 +232,7 @@ pub fn load(
         engine: "candle".into(),
         architecture: model.config().family.into(),
         dtype: dtype.into(),
+        dtype_reason,
         kernel,
         device,
         threads: threads.count(),
@@ -240,6 +245,7 @@ pub fn load(
     };
     let kv_budget = options.kv_budget_bytes.unwrap_or_else(default_kv_budget);
     Ok(CandleEngine {
+        path: path.to_owned(),
         model,
         tokenizer,
         threads,
@@ -269,12 +275,22 @@ pub fn chat_template(path: &Path) -> Result<Option<ChatTemplate>> {
     Ok(tokenizer_of(path, &opened)?.chat_template())
 }
 
-fn precision_of(dtype: Dtype, is_bf16: bool, is_gpu: bool) -> Precision {
+/// The number format to compute in, and why that one.
+fn precision_of(dtype: Dtype, stored: &str, is_gpu: bool) -> (Precision, String) {
+    let asked = || "it was asked for".to_owned();
     match dtype {
-        Dtype::F32 => Precision::F32,
-        Dtype::Bf16 => Precision::Bf16,
-        Dtype::Auto if is_bf16 && (is_gpu || has_native_bf16()) => Precision::Bf16,
-        Dtype::Auto => Precision::F32,
+        Dtype::F32 => (Precision::F32, asked()),
+        Dtype::Bf16 => (Precision::Bf16, asked()),
+        Dtype::Auto if stored != "bf16" => (Precision::F32, format!("the weights are stored as {stored}, not bf16")),
+        Dtype::Auto if is_gpu => (Precision::Bf16, "the weights are stored as bf16".into()),
+        Dtype::Auto if has_native_bf16() => (
+            Precision::Bf16,
+            "the weights are stored as bf16, and this CPU multiplies bf16 natively".into(),
+        ),
+        Dtype::Auto => (
+            Precision::F32,
+            "the weights are stored as bf16, but this CPU does not multiply bf16 natively".into(),
+        ),
     }
 }
 

@@ -28,6 +28,14 @@ impl Model {
         }
     }
 
+    /// Memory of the weights as they are computed with.
+    pub fn weight_bytes(&self) -> u64 {
+        match self {
+            Model::Packed(decoder) => decoder.weight_bytes(),
+            Model::Tensors(decoder) => decoder.weight_bytes(),
+        }
+    }
+
     /// Computes the parts, and gives the hidden states of the wanted tokens; see [`Decoder::forward`].
     ///
     /// # Errors

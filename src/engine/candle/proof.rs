@@ -11,7 +11,7 @@ use super::cache::{KvStore, NodeId};
 use super::forward::{Part, Scratch};
 use super::kernel::{Precision, Threads, argmax};
 use super::model::Model;
-use super::open::open_decoder;
+use super::open::{self, open_decoder, open_tensors};
 
 /// Expected values of one token sequence.
 #[derive(Debug, Clone, Deserialize)]
@@ -53,6 +53,19 @@ struct Walk<'a> {
     failure: Option<anyhow::Error>,
 }
 
+/// Largest difference of a logit that is still rounding.
+pub const TOLERANCE: f32 = 5e-4;
+
+/// The ways along which a decoder is proved.
+pub const WAYS: [&str; 6] = [
+    "whole prefill",
+    "step by step",
+    "two chunks below and beyond the window",
+    "packed with others",
+    "forked",
+    "greedy",
+];
+
 /// Where a proof ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proof {
@@ -62,6 +75,23 @@ pub struct Proof {
     pub other_picks: usize,
     /// Sequences whose greedy tokens differ.
     pub other_greedy: usize,
+}
+
+impl Proof {
+    /// Whether the decoder computes what the reference does.
+    pub fn holds(&self) -> bool {
+        self.difference < TOLERANCE && self.other_picks == 0 && self.other_greedy == 0
+    }
+}
+
+/// One form of a model that was put to the proof.
+#[derive(Debug)]
+pub struct Proved {
+    /// The file it was read from, and by what it was computed where that is not the packed decoder.
+    pub source: String,
+    /// `model_type` of its family, where it could be read.
+    pub family: Option<&'static str>,
+    pub outcome: Result<Proof>,
 }
 
 /// Runs a decoder over the expected sequences along every way the engine walks.
@@ -109,34 +139,57 @@ pub fn prove(model: &Model, expected: &Expected, threads: usize) -> Result<Proof
     })
 }
 
-/// Proves a folder of the decoder's family against the expected logits beside it (`expected.json`; for a quantized GGUF
-/// file `expected-q8_0.json`), from each of its configuration files and GGUF files; names what was proved.
-pub fn prove_folder(folder: &Path, threads: usize) -> Result<Vec<(String, Proof)>> {
-    let sources = [
-        ("config.json", "expected.json"),
-        ("config-v5.json", "expected.json"),
-        ("model-f32.gguf", "expected.json"),
-        ("model-q8_0.gguf", "expected-q8_0.json"),
-    ];
-    let mut proofs = Vec::new();
-    for (source, expected) in sources {
+/// A form in which a tiny model may lie in its folder: the file that describes it, and the expected logits beside it.
+const FORMS: [(&str, &str); 4] = [
+    ("config.json", "expected.json"),
+    ("config-v5.json", "expected.json"),
+    ("model-f32.gguf", "expected.json"),
+    ("model-q8_0.gguf", "expected-q8_0.json"),
+];
+
+/// Proves every form of a tiny model that its folder holds (`expected.json` has the logits, for the quantized GGUF file
+/// `expected-q8_0.json`), the first one also by the operations that other devices use.
+///
+/// # Errors
+/// When the folder holds no such model. A form that cannot be loaded or computed is told in its own outcome.
+pub fn prove_folder(folder: &Path, threads: usize) -> Result<Vec<Proved>> {
+    let mut proved = Vec::new();
+    for (source, expected) in FORMS {
         if !folder.join(source).is_file() {
             continue;
         }
-        let is_gguf = Path::new(source)
-            .extension()
-            .is_some_and(|extension| extension == "gguf");
+        let is_gguf = open::is_gguf(&folder.join(source));
         let path = if is_gguf {
             folder.join(source)
         } else {
             folder.to_path_buf()
         };
-        let model = Model::Packed(Box::new(open_decoder(&path, source, Precision::F32)?));
-        let proof = prove(&model, &Expected::read(&folder.join(expected))?, threads);
-        proofs.push((source.to_string(), proof.with_context(|| path.display().to_string())?));
+        let packed = || open_decoder(&path, source, Precision::F32).map(|decoder| Model::Packed(Box::new(decoder)));
+        proved.push(put_to_proof(source.into(), &packed, &folder.join(expected), threads));
+        if source == FORMS[0].0 {
+            let source = format!("{source}, tensor operations");
+            let tensors = || open_tensors(&path, FORMS[0].0);
+            proved.push(put_to_proof(source, &tensors, &folder.join(expected), threads));
+        }
     }
-    ensure!(!proofs.is_empty(), "{} holds no model to prove", folder.display());
-    Ok(proofs)
+    let known = FORMS.map(|(source, _)| source).join(", ");
+    ensure!(
+        !proved.is_empty(),
+        "{} holds no model to prove ({known} with its expected logits)",
+        folder.display()
+    );
+    Ok(proved)
+}
+
+fn put_to_proof(source: String, load: &dyn Fn() -> Result<Model>, expected: &Path, threads: usize) -> Proved {
+    let model = load();
+    let family = model.as_ref().ok().map(|model| model.config().family);
+    let outcome = model.and_then(|model| prove(&model, &Expected::read(expected)?, threads));
+    Proved {
+        source,
+        family,
+        outcome,
+    }
 }
 
 impl Walk<'_> {
@@ -323,7 +376,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::engine::candle::open::open_tensors;
 
     fn tiny_models() -> Option<PathBuf> {
         let shared = std::env::var_os("MARKBOOK_SHARED").map(PathBuf::from);
@@ -337,8 +389,7 @@ mod tests {
 
     fn assert_right(what: &str, proof: &Proof) {
         println!("{what}: {proof:?}");
-        assert!(proof.difference < 5e-4, "{what}: {proof:?}");
-        assert_eq!((proof.other_picks, proof.other_greedy), (0, 0), "{what}");
+        assert!(proof.holds(), "{what}: {proof:?}");
     }
 
     /// The tiny models, each a folder.
@@ -353,23 +404,39 @@ mod tests {
 
     #[test]
     fn every_family_computes_what_its_reference_model_does() {
-        let mut ggufs = 0;
+        let (mut configs, mut tensors, mut ggufs) = (0, 0, 0);
         for folder in folders() {
-            for (source, proof) in prove_folder(&folder, 1).unwrap() {
-                assert_right(&format!("{} {source}", folder.display()), &proof);
-                ggufs += usize::from(source.ends_with(".gguf"));
+            for proved in prove_folder(&folder, 1).unwrap() {
+                let what = format!("{} {}", folder.display(), proved.source);
+                assert_right(&what, &proved.outcome.unwrap());
+                configs += usize::from(proved.source.ends_with(".json"));
+                tensors += usize::from(proved.source.ends_with("tensor operations"));
+                ggufs += usize::from(proved.source.ends_with(".gguf"));
             }
         }
-        assert!(ggufs == 5 || tiny_models().is_none());
+        assert!((configs, tensors, ggufs) == (30, 16, 5) || tiny_models().is_none());
     }
 
     #[test]
-    fn every_family_computes_the_same_by_tensor_operations() {
-        for folder in folders() {
-            let model = open_tensors(&folder, "config.json").unwrap();
-            let expected = Expected::read(&folder.join("expected.json")).unwrap();
-            assert_right(&folder.display().to_string(), &prove(&model, &expected, 1).unwrap());
+    fn a_model_that_computes_something_else_fails_its_proof() {
+        let Some(folder) = tiny_models().map(|folder| folder.join("smollm2")) else {
+            return;
+        };
+        let copy = tempfile::tempdir().unwrap();
+        for name in ["model.safetensors", "expected.json"] {
+            std::fs::copy(folder.join(name), copy.path().join(name)).unwrap();
         }
+        let config = std::fs::read_to_string(folder.join("config.json")).unwrap();
+        let mut config: serde_json::Value = serde_json::from_str(&config).unwrap();
+        config["rope_theta"] = 99_000.0.into();
+        std::fs::write(copy.path().join("config.json"), config.to_string()).unwrap();
+        let proved = prove_folder(copy.path(), 1).unwrap();
+        assert!(proved.iter().all(|proved| !proved.outcome.as_ref().unwrap().holds()));
+        std::fs::remove_file(copy.path().join("model.safetensors")).unwrap();
+        let proved = prove_folder(copy.path(), 1).unwrap();
+        assert!(proved[0].outcome.is_err() && proved[0].family.is_none());
+        let error = prove_folder(tempfile::tempdir().unwrap().path(), 1).unwrap_err();
+        assert!(error.to_string().contains("no model to prove"), "{error}");
     }
 
     #[test]

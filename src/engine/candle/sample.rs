@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 
 use super::cache::NodeId;
 use super::forward::Part;
+use super::inputs::beyond_memory;
 use super::sampler::{Draw, sample};
 use super::schedule::{Run, WORTH_SHARING, common_prefix};
 use super::text::GrowingText;
@@ -100,6 +101,11 @@ impl Run<'_, '_> {
         ControlFlow::Continue(began)
     }
 
+    /// Whether there are completions to go on with.
+    pub fn has_active_rows(&self) -> bool {
+        self.rows.iter().any(|row| !self.control.is_paused(row.lane))
+    }
+
     /// Places among the rows that step together. Rows of a paused lane keep their memory but not their place.
     fn free_rows(&self) -> usize {
         let active = self.rows.iter().filter(|row| !self.control.is_paused(row.lane)).count();
@@ -107,7 +113,7 @@ impl Run<'_, '_> {
     }
 
     /// Tokens held, and those that the completions under way may still come to hold.
-    fn tokens_spoken_for(&self) -> usize {
+    pub fn tokens_spoken_for(&self) -> usize {
         self.store.tokens() + self.rows.iter().map(Row::ahead).sum::<usize>()
     }
 
@@ -115,7 +121,7 @@ impl Run<'_, '_> {
     fn has_room(&mut self, tokens: usize) -> bool {
         while self.tokens_spoken_for() + tokens > self.budget_tokens {
             if !(0..self.lanes.len()).any(|lane| self.drop_anchor(lane)) {
-                return !self.rows.iter().any(|row| !self.control.is_paused(row.lane));
+                return !self.has_active_rows();
             }
         }
         true
@@ -407,9 +413,7 @@ impl Run<'_, '_> {
         }
         if tokens.len() + sampling.max_tokens > self.budget_tokens {
             let needed = tokens.len() + sampling.max_tokens;
-            return Ok(Err(format!(
-                "{needed} tokens do not fit the memory set aside for keys and values"
-            )));
+            return Ok(Err(beyond_memory(needed, self.budget_tokens)));
         }
         Ok(Ok(Kept {
             kept: tokens,

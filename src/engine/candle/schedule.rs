@@ -69,6 +69,8 @@ pub struct Run<'a, 'w> {
     pub pulse: Pulse,
     /// CPU seconds of the steps of completions, of all that the pulse counts.
     stepping_cpu_s: f64,
+    /// Tokens that those steps gave.
+    stepped_tokens: u64,
     last_pulse: Instant,
     /// Prompt tokens a second, as measured so far.
     pace: f64,
@@ -113,6 +115,7 @@ impl<'a, 'w> Run<'a, 'w> {
             rows: Vec::new(),
             pulse: Pulse::default(),
             stepping_cpu_s: 0.0,
+            stepped_tokens: 0,
             last_pulse: Instant::now(),
             pace: 400.0 * engine.threads.count() as f64,
             budget_tokens,
@@ -132,6 +135,8 @@ impl<'a, 'w> Run<'a, 'w> {
         let totals = Totals {
             pulse: self.pulse,
             stepping_cpu_s: self.stepping_cpu_s,
+            stepped_tokens: self.stepped_tokens,
+            kv_bytes: (self.store.most_tokens() * self.store.bytes_per_token()) as u64,
         };
         self.failure.map_or(Ok(totals), Err)
     }
@@ -145,6 +150,7 @@ impl<'a, 'w> Run<'a, 'w> {
         let begun = Instant::now();
         let mut owners = vec![0usize; self.lanes.len()];
         let mut is_step = false;
+        let drawn = self.pulse.tokens_out;
         if !self.lanes[lane].scoring.is_empty() {
             owners[lane] = 1;
             self.score(lane)?;
@@ -166,6 +172,7 @@ impl<'a, 'w> Run<'a, 'w> {
             self.pulse.model_cpu_s += after - before;
             self.stepping_cpu_s += if is_step { after - before } else { 0.0 };
         }
+        self.stepped_tokens += if is_step { self.pulse.tokens_out - drawn } else { 0 };
         self.pulse.in_flight = self.rows.len();
         self.tick()
     }
@@ -295,6 +302,10 @@ pub struct Totals {
     pub pulse: Pulse,
     /// CPU seconds in which completions went on, prompts left out.
     pub stepping_cpu_s: f64,
+    /// Tokens drawn in those steps: all but the first of each completion.
+    pub stepped_tokens: u64,
+    /// Memory of the most keys and values held at any time.
+    pub kv_bytes: u64,
 }
 
 /// Tokens two sequences begin with alike.
@@ -302,12 +313,8 @@ pub fn common_prefix(a: &[u32], b: &[u32]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// CPU seconds of this process, where the platform tells.
+/// CPU seconds of this process, all threads together, where the platform tells.
 pub fn process_cpu_seconds() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // User and system time are the 14th and 15th fields, in hundredths of a second; the second one is in parentheses.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let user: f64 = fields.next()?.parse().ok()?;
-    let system: f64 = fields.next()?.parse().ok()?;
-    Some((user + system) / 100.0)
+    let time = cpu_time::ProcessTime::try_now().ok()?;
+    Some(time.as_duration().as_secs_f64())
 }

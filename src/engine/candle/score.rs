@@ -5,14 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::{ControlFlow, Range};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
-
-use super::CandleEngine;
 use super::cache::NodeId;
 use super::forward::Part;
-use super::kernel;
+use super::inputs::{Item, Open};
 use super::schedule::{Run, WORTH_SHARING, common_prefix};
-use crate::engine::{Ask, Event, Request, Scores};
+use crate::engine::{Event, Request};
 
 /// Requests looked at together.
 const WINDOW: usize = 256;
@@ -38,100 +35,23 @@ impl Scoring {
     }
 }
 
-/// A request whose scores are not all there.
-#[derive(Debug)]
-struct Open {
-    id: usize,
-    scores: Scores,
-    first_tokens: Vec<u32>,
-    items_left: usize,
-    prompt_tokens: usize,
-    truncated: bool,
-    seconds: f32,
-}
-
-/// One input of the decoder: the prompt with all but the last token of one or more continuations.
-#[derive(Debug)]
-struct Item {
-    /// Key of its request in [`Scoring::open`].
-    request: usize,
-    tokens: Vec<u32>,
-    /// Position whose logits tell the first token of the continuations.
-    first_row: usize,
-    /// Continuations (index, tokens) that this input tells about.
-    targets: Vec<(usize, Vec<u32>)>,
-    /// Tokens of the beginning that its group shares.
-    shared: usize,
-}
-
-/// Prompt and continuation as the reference harness encodes them: trailing white space of the prompt goes to the
-/// continuation, both are encoded together, and what comes after the tokens of the prompt alone is the continuation.
-pub fn encode_pair(
-    engine: &CandleEngine,
-    prompt: &str,
-    continuation: &str,
-    special: bool,
-) -> Result<(Vec<u32>, Vec<u32>)> {
-    if prompt.is_empty() {
-        let mut continuation = engine.encode(continuation, false)?;
-        let empty = engine
-            .tokenizer
-            .empty_context()
-            .context("the model has no token that could stand for an empty prompt")?;
-        if continuation.first() == Some(&empty) {
-            return Ok((vec![continuation.remove(0)], continuation));
-        }
-        return Ok((vec![empty], continuation));
-    }
-    // White space as Python's rstrip sees it.
-    let is_space = |c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c);
-    let kept = prompt.trim_end_matches(is_space);
-    let whole = engine.encode(&format!("{prompt}{continuation}"), special)?;
-    let mut context = engine.encode(kept, special)?;
-    let rest = whole.get(context.len()..).unwrap_or_default().to_vec();
-    if context.is_empty() {
-        context.extend(engine.tokenizer.empty_context());
-    }
-    Ok((context, rest))
-}
-
-/// What a continuation's encoding comes to: the input, and the tokens it is to be compared with.
-struct Input {
-    tokens: Vec<u32>,
-    first_row: usize,
-    target: Vec<u32>,
-    prompt_tokens: usize,
-    truncated: bool,
-}
-
-/// Keeps the last `context + 1` tokens and drops the very last, as the harness does; none if the continuation alone is
-/// longer.
-fn fit(prompt: Vec<u32>, target: Vec<u32>, context: usize) -> Option<Input> {
-    let all = prompt.len() + target.len();
-    if target.len() > context || prompt.is_empty() {
-        return None;
-    }
-    let cut = all.saturating_sub(context + 1);
-    let prompt_tokens = prompt.len() - cut.min(prompt.len());
-    let mut tokens = prompt;
-    tokens.extend_from_slice(&target);
-    tokens.drain(..cut);
-    tokens.pop();
-    Some(Input {
-        first_row: tokens.len() - target.len(),
-        tokens,
-        target,
-        prompt_tokens,
-        truncated: cut > 0,
-    })
-}
-
 /// Where an item's computation begins.
 struct Plan {
     /// A sequence that is there already, and how many of its tokens are taken over.
     base: Option<(NodeId, usize)>,
     /// Whether the group's beginning is to be computed as a sequence of its own.
     makes_beginning: bool,
+}
+
+impl Plan {
+    fn taken(&self) -> usize {
+        self.base.map_or(0, |(_, taken)| taken)
+    }
+
+    /// Tokens to compute.
+    fn cost(&self, item: &Item) -> usize {
+        item.tokens.len() - self.taken()
+    }
 }
 
 /// What one pass computes.
@@ -175,22 +95,24 @@ impl Run<'_, '_> {
         let limit = self.pass_tokens();
         let mut batch = Batch::default();
         while let Some(item) = self.lanes[lane].scoring.items.pop_front() {
-            let plan = self.plan(lane, &item, &batch);
-            let cost = item.tokens.len() - plan.base.map_or(0, |(_, taken)| taken);
-            if !batch.items.is_empty() && batch.tokens + cost > limit {
-                self.lanes[lane].scoring.items.push_front(item);
-                break;
-            }
+            let mut plan = self.plan(lane, &item, &batch);
+            let mut cost = plan.cost(&item);
             if batch.items.is_empty() {
-                self.make_room(lane, cost);
+                let has_room = self.make_room(lane, cost);
                 // Making room may have taken the sequence that the plan builds on.
-                let plan = self.plan(lane, &item, &batch);
-                let taken = plan.base.map_or(0, |(_, taken)| taken);
-                if item.tokens.len() - taken > limit + limit / 2 && item.first_row > taken + WORTH_SHARING {
+                plan = self.plan(lane, &item, &batch);
+                cost = plan.cost(&item);
+                if !has_room && self.has_active_rows() {
+                    // Memory comes back as the other exam's completions end.
+                    self.lanes[lane].scoring.items.push_front(item);
+                    return self.step();
+                }
+                if cost > limit + limit / 2 && item.first_row > plan.taken() + WORTH_SHARING {
                     return self.compute_ahead(lane, item, plan, limit);
                 }
-                self.place(item, &plan, &mut batch);
-                continue;
+            } else if batch.tokens + cost > limit || !self.fits(batch.tokens + cost) {
+                self.lanes[lane].scoring.items.push_front(item);
+                break;
             }
             self.place(item, &plan, &mut batch);
         }
@@ -213,7 +135,7 @@ impl Run<'_, '_> {
 
     /// Computes the first part of an item that is too long for one pass, and leaves it for later items too.
     fn compute_ahead(&mut self, lane: usize, item: Item, plan: Plan, limit: usize) -> ControlFlow<()> {
-        let taken = plan.base.map_or(0, |(_, taken)| taken);
+        let taken = plan.taken();
         let end = (taken + limit).min(item.first_row);
         let node = self.store.branch(plan.base);
         self.pass(&[Part {
@@ -275,11 +197,23 @@ impl Run<'_, '_> {
         batch.items.push(item);
     }
 
-    /// Gives up kept sequences until so many more tokens fit, but for the last one, on which this work may build.
-    fn make_room(&mut self, lane: usize, tokens: usize) {
-        while self.store.tokens() + tokens > self.budget_tokens && self.lanes[lane].anchors.len() > 1 {
-            self.drop_anchor(lane);
+    /// Whether so many more tokens fit the budget.
+    fn fits(&self, tokens: usize) -> bool {
+        self.tokens_spoken_for() + tokens <= self.budget_tokens
+    }
+
+    /// Gives up kept sequences until so many more tokens fit; says whether they do. The latest one of this lane, on which
+    /// this work may build, goes only where no completions under way will give memory back.
+    fn make_room(&mut self, lane: usize, tokens: usize) -> bool {
+        while !self.fits(tokens) {
+            let older = |at: &usize| self.lanes[*at].anchors.len() > usize::from(*at == lane);
+            let dropped = (0..self.lanes.len()).find(older);
+            let latest = || (!self.has_active_rows()).then_some(lane);
+            if !dropped.or_else(latest).is_some_and(|lane| self.drop_anchor(lane)) {
+                return false;
+            }
         }
+        true
     }
 
     /// Tokenizes the next requests, sorts their inputs and finds the beginnings they share.
@@ -291,9 +225,14 @@ impl Run<'_, '_> {
             };
             self.tick()?;
             let id = request.id;
-            match self.open(lane, request) {
-                Ok(Ok(mut new)) if !new.is_empty() => items.append(&mut new),
-                Ok(Ok(_)) => self.settle(lane, id, 0.0)?,
+            match Open::new(self.engine, &request, self.budget_tokens) {
+                Ok(Ok((open, mut new))) => {
+                    self.lanes[lane].scoring.open.insert(id, open);
+                    if new.is_empty() {
+                        self.settle(lane, id, 0.0)?;
+                    }
+                    items.append(&mut new);
+                }
                 Ok(Err(reason)) => self.fail(id, "too_long", reason)?,
                 Err(error) => self.fail(id, "error", format!("{error:#}"))?,
             }
@@ -302,60 +241,6 @@ impl Run<'_, '_> {
         group(&mut items);
         self.lanes[lane].scoring.items.extend(items);
         ControlFlow::Continue(())
-    }
-
-    /// The inputs of a request; as an inner error why it is too long.
-    fn open(&mut self, lane: usize, request: Request) -> Result<Result<Vec<Item>, String>> {
-        let Ask::Score { continuations } = &request.ask else {
-            return Ok(Ok(Vec::new()));
-        };
-        let (context, count) = (self.engine.model.config().context, continuations.len());
-        let mut open = Open {
-            id: request.id,
-            scores: Scores {
-                log_likelihoods: vec![0.0; count],
-                greedy: vec![true; count],
-                continuation_tokens: vec![0; count],
-                mass: 0.0,
-                top_token: String::new(),
-            },
-            first_tokens: Vec::new(),
-            items_left: 0,
-            prompt_tokens: 0,
-            truncated: false,
-            seconds: 0.0,
-        };
-        let mut items: Vec<Item> = Vec::new();
-        for (index, continuation) in continuations.iter().enumerate() {
-            let special = request.add_special_tokens;
-            let (prompt, target) = encode_pair(self.engine, &request.prompt, continuation, special)?;
-            open.scores.continuation_tokens[index] = target.len();
-            let Some(first) = target.first() else { continue };
-            open.first_tokens.push(*first);
-            let length = prompt.len() + target.len();
-            let Some(input) = fit(prompt, target, context.min(self.budget_tokens)) else {
-                return Ok(Err(format!(
-                    "{length} tokens do not fit the model's {context} positions"
-                )));
-            };
-            (open.prompt_tokens, open.truncated) = (input.prompt_tokens, open.truncated || input.truncated);
-            let same = |item: &&mut Item| item.tokens == input.tokens && item.first_row == input.first_row;
-            match items.iter_mut().find(same) {
-                Some(item) => item.targets.push((index, input.target)),
-                None => items.push(Item {
-                    request: request.id,
-                    tokens: input.tokens,
-                    first_row: input.first_row,
-                    targets: vec![(index, input.target)],
-                    shared: 0,
-                }),
-            }
-        }
-        open.first_tokens.sort_unstable();
-        open.first_tokens.dedup();
-        open.items_left = items.len();
-        self.lanes[lane].scoring.open.insert(request.id, open);
-        Ok(Ok(items))
     }
 
     /// Reads the wanted rows' logits, a few at a time, and tells every request that is complete.
@@ -387,20 +272,8 @@ impl Run<'_, '_> {
 
     fn read_row(&mut self, lane: usize, item: &Item, offset: usize, logits: &[f32]) {
         let engine = self.engine;
-        let Some(open) = self.lanes[lane].scoring.open.get_mut(&item.request) else {
-            return;
-        };
-        let normalizer = kernel::log_sum_exp(logits);
-        let best = kernel::argmax(logits) as u32;
-        for (index, target) in &item.targets {
-            let token = target[offset];
-            open.scores.log_likelihoods[*index] += logits[token as usize] - normalizer;
-            open.scores.greedy[*index] &= token == best;
-        }
-        if offset == 0 && open.scores.top_token.is_empty() {
-            open.scores.top_token = engine.tokenizer.token_text(best);
-            let probability = |token: &u32| (logits[*token as usize] - normalizer).exp();
-            open.scores.mass = open.first_tokens.iter().map(probability).sum();
+        if let Some(open) = self.lanes[lane].scoring.open.get_mut(&item.request) {
+            open.read(item, offset, logits, engine);
         }
     }
 
@@ -478,23 +351,6 @@ mod tests {
             targets: vec![],
             shared: 0,
         }
-    }
-
-    #[test]
-    fn a_long_input_keeps_its_end_as_the_harness_does() {
-        // 1,108 tokens of prompt and one of continuation in 128 positions: 128 are fed, 980 dropped.
-        let input = fit((0..1108).collect(), vec![7], 128).unwrap();
-        assert_eq!(
-            (input.tokens.len(), input.tokens[0], input.prompt_tokens),
-            (128, 980, 128)
-        );
-        assert!(input.truncated);
-        let input = fit(vec![1, 2, 3], vec![4, 5], 128).unwrap();
-        assert_eq!(
-            (input.tokens.as_slice(), input.first_row, input.truncated),
-            ([1, 2, 3, 4].as_slice(), 2, false)
-        );
-        assert!(fit(vec![1], vec![2; 9], 8).is_none());
     }
 
     #[test]

@@ -41,8 +41,8 @@ impl Matrix for DeviceMatrix {
         Ok(Tensor::new(numbers, &place.device)?)
     }
 
-    fn outputs(&self) -> usize {
-        self.0.dims()[0]
+    fn bytes(&self) -> usize {
+        self.0.elem_count() * self.0.dtype().size_in_bytes()
     }
 }
 

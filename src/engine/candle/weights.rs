@@ -34,12 +34,35 @@ impl Storage {
         }
     }
 
-    pub fn of_ggml(dtype: GgmlDType) -> Storage {
+    fn of_ggml(dtype: GgmlDType) -> Storage {
         match dtype {
             GgmlDType::F32 => Storage::F32,
             GgmlDType::F16 => Storage::F16,
             GgmlDType::BF16 => Storage::Bf16,
             quantized => Storage::Quantized(quantized),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Storage::F32 => "f32",
+            Storage::F16 => "f16",
+            Storage::Bf16 => "bf16",
+            Storage::Quantized(dtype) => match dtype {
+                GgmlDType::Q4_0 => "q4_0",
+                GgmlDType::Q4_1 => "q4_1",
+                GgmlDType::Q5_0 => "q5_0",
+                GgmlDType::Q5_1 => "q5_1",
+                GgmlDType::Q8_0 => "q8_0",
+                GgmlDType::Q8_1 => "q8_1",
+                GgmlDType::Q2K => "q2_k",
+                GgmlDType::Q3K => "q3_k",
+                GgmlDType::Q4K => "q4_k",
+                GgmlDType::Q5K => "q5_k",
+                GgmlDType::Q6K => "q6_k",
+                GgmlDType::Q8K => "q8_k",
+                GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => "unquantized",
+            },
         }
     }
 
@@ -182,18 +205,18 @@ impl Weights {
         self.entries.keys().map(String::as_str)
     }
 
-    /// Whether the large tensors are stored as bf16.
-    pub fn is_bf16(&self) -> bool {
-        let (mut narrow, mut all) = (0, 0);
+    /// The number format of most bytes: `f32`, `bf16`, `q4_1`.
+    pub fn format(&self) -> &'static str {
+        let mut bytes: Vec<(&str, usize)> = Vec::new();
         for entry in self.entries.values() {
-            all += entry.bytes.len();
-            narrow += if entry.storage == Storage::Bf16 {
-                entry.bytes.len()
-            } else {
-                0
-            };
+            let name = entry.storage.name();
+            match bytes.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += entry.bytes.len(),
+                None => bytes.push((name, entry.bytes.len())),
+            }
         }
-        narrow * 2 > all
+        let most = bytes.iter().max_by_key(|(name, sum)| (*sum, *name));
+        most.map_or("nothing", |(name, _)| *name)
     }
 
     fn entry(&self, name: &str) -> Result<&Entry> {
@@ -396,7 +419,7 @@ mod tests {
             let mut row = [0.0; 2];
             weights.rows("w", 1..2, &mut row).unwrap();
             assert_eq!(row, [0.5, 4.0]);
-            assert_eq!(weights.is_bf16(), dtype == Dtype::BF16);
+            assert_eq!(weights.format() == "bf16", dtype == Dtype::BF16);
         }
     }
 

@@ -3,7 +3,7 @@
 
 mod behaviour;
 mod invariance;
-mod tiny;
+pub(super) mod tiny;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -40,11 +40,11 @@ fn lines(path: &Path) -> Vec<Value> {
         .collect()
 }
 
-fn open(path: &Path, options: &Options) -> CandleEngine {
+pub(super) fn open(path: &Path, options: &Options) -> CandleEngine {
     load(path, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-fn score(id: usize, prompt: &str, continuations: &[&str]) -> Request {
+pub(super) fn score(id: usize, prompt: &str, continuations: &[&str]) -> Request {
     let ask = Ask::Score {
         continuations: continuations.iter().map(ToString::to_string).collect(),
     };
@@ -57,7 +57,7 @@ fn score(id: usize, prompt: &str, continuations: &[&str]) -> Request {
     }
 }
 
-fn answers(
+pub(super) fn answers(
     engine: &mut CandleEngine,
     requests: Vec<Request>,
 ) -> (HashMap<usize, Scores>, HashMap<(usize, usize), (String, Finish)>) {

@@ -1,0 +1,93 @@
+//! The work that is measured: prompts of the embedded exams, or of a set of one's own, as requests to the engine.
+
+use anyhow::Result;
+
+use crate::benchmark::{self, DataSource, Dataset, PromptPlan, Prompter, Slice};
+use crate::engine::candle::CandleEngine;
+use crate::engine::{Ask, Request, Sampling};
+
+/// Prompt tokens of a measured completion.
+const PROMPT_TOKENS: usize = 64;
+
+/// Questions of a benchmark, in a source.
+pub fn questions(name: &str, source: &DataSource, slice: &Slice) -> Result<Dataset> {
+    let mut dataset = benchmark::load(benchmark::find(name)?, source, "test")?;
+    benchmark::select(&mut dataset, slice)?;
+    Ok(dataset)
+}
+
+/// The embedded questions of a benchmark whose subject has enough examples for so many shots.
+fn embedded(name: &str, shots: usize) -> Result<Dataset> {
+    let mut dataset = questions(name, &DataSource::Embedded, &Slice::default())?;
+    let examples = std::mem::take(&mut dataset.examples);
+    let has_enough = |subject: &String| examples.get(subject).is_some_and(|examples| examples.len() >= shots);
+    dataset
+        .questions
+        .retain(|question| shots == 0 || has_enough(&question.subject));
+    dataset.examples = examples;
+    Ok(dataset)
+}
+
+/// The prompts of a cloze exam as the harness makes them, each with its choices to be scored.
+pub fn cloze(dataset: &Dataset, shots: usize) -> Result<Vec<Request>> {
+    let plan = PromptPlan::plain(dataset.benchmark.default_style(), shots);
+    let prompter = Prompter::new(dataset, &plan)?;
+    let asked = dataset.questions.iter().enumerate().map(|(id, question)| {
+        let rendered = prompter.render(question)?;
+        let continuations = rendered.continuations;
+        Ok(request(id, rendered.prompt, Ask::Score { continuations }))
+    });
+    asked.collect()
+}
+
+/// The embedded cloze exam.
+pub fn embedded_cloze(shots: usize) -> Result<Vec<Request>> {
+    cloze(&embedded("mmlu", shots)?, shots)
+}
+
+/// The embedded cloze exam, 0-shot, in an order of which every beginning takes questions from everywhere.
+pub fn spread_cloze() -> Result<Vec<Request>> {
+    const STRIDE: usize = 12;
+    let mut requests = embedded_cloze(0)?;
+    requests.sort_by_key(|request| (request.id % STRIDE, request.id));
+    requests
+        .iter_mut()
+        .enumerate()
+        .for_each(|(at, request)| request.id = at);
+    Ok(requests)
+}
+
+/// So many embedded questions, five seeds each, prompts cut to their last tokens, up to 128 tokens a completion.
+pub fn five_seeds(engine: &CandleEngine, count: usize) -> Result<Vec<Request>> {
+    let sampling = Sampling {
+        temperature: 1.0,
+        top_p: 0.95,
+        top_k: 64,
+        max_tokens: 128,
+        stops: Vec::new(),
+    };
+    let dataset = embedded("mmlu_pro", 0)?;
+    let plan = PromptPlan::plain(dataset.benchmark.default_style(), 0);
+    let prompter = Prompter::new(&dataset, &plan)?;
+    let asked = dataset.questions.iter().take(count).enumerate().map(|(id, question)| {
+        let tokens = engine.tokenizer.encode(&prompter.render(question)?.prompt, false)?;
+        let end = &tokens[tokens.len().saturating_sub(PROMPT_TOKENS)..];
+        let ask = Ask::Sample {
+            sampling: sampling.clone(),
+            seeds: (42..47).collect(),
+            stream: crate::run::stream_of(dataset.benchmark.name, question.id),
+        };
+        Ok(request(id, engine.tokenizer.decode(end), ask))
+    });
+    asked.collect()
+}
+
+fn request(id: usize, prompt: String, ask: Ask) -> Request {
+    Request {
+        id,
+        lane: 0,
+        prompt,
+        add_special_tokens: true,
+        ask,
+    }
+}
