@@ -1,10 +1,8 @@
 //! Closed-answer tables: one row a question, with the picks of all its attempts side by side.
 
-use anyhow::{Context, Result, bail};
-
 use super::head::Head;
 use super::json::{self, Object, Raw};
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, flag, mark, texts};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, texts};
 use crate::record::{INVALID, Record, letter, letter_index};
 
 /// What [`Layout::kind`] starts with; `check` joins such traces with others by question.
@@ -58,11 +56,11 @@ pub(crate) fn list_of(raw: Raw) -> Vec<String> {
 }
 
 impl Layout for Closed {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
-        let picks = row.get("picks").map(list_of).context("no picks")?;
+        let picks = row.get("picks").map(list_of).ok_or("no picks")?;
         if picks.len() > 1000 {
-            bail!("{} picks for one question", picks.len());
+            return Err(format!("{} picks for one question", picks.len()).into());
         }
         let base = base(&row)?;
         let pick_of = |text: &str| match text {
@@ -113,7 +111,7 @@ impl Layout for Closed {
     }
 }
 
-fn base(row: &Object) -> Result<Record> {
+fn base(row: &Object) -> Result<Record, RowError> {
     let category = row.text("category").or_else(|| row.text("subject")).unwrap_or_default();
     let index = row
         .get("answer_index")
@@ -124,7 +122,7 @@ fn base(row: &Object) -> Result<Record> {
         .map(Raw::shown)
         .or_else(|| Some(letter(index?)?.to_string()));
     Ok(Record {
-        question_id: row.get("question_id").and_then(Raw::int).context("no question_id")?,
+        question_id: row.get("question_id").and_then(Raw::int).ok_or("no question_id")?,
         benchmark: row.text("benchmark").unwrap_or_else(|| {
             if row.has("category") {
                 "mmlu_pro".to_owned()

@@ -2,13 +2,12 @@
 
 use std::sync::LazyLock;
 
-use anyhow::{Context, Result, bail};
 use regex::Regex;
 
 use super::harness;
 use super::head::Head;
 use super::json::Object;
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, flag, mark};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark};
 use crate::benchmark::hash::hash_text;
 use crate::record::{Record, letter, letter_index};
 
@@ -50,10 +49,10 @@ fn scored_letter(row: &Object) -> Option<(usize, String)> {
 }
 
 impl Layout for Cloze {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let mut questions: Vec<Vec<(usize, Object)>> = Vec::new();
         for row in entry.objects()? {
-            let (index, _) = scored_letter(&row).context("no option letter in stimulus or preamble")?;
+            let (index, _) = scored_letter(&row).ok_or("no option letter in stimulus or preamble")?;
             match questions.last_mut() {
                 Some(rows) if rows.iter().all(|(known, _)| *known != index) => rows.push((index, row)),
                 _ => questions.push(vec![(index, row)]),
@@ -80,10 +79,10 @@ impl Layout for Cloze {
     }
 }
 
-fn answer(rows: &[(usize, Object)], order: i64, attempt: i64) -> Result<Answer> {
+fn answer(rows: &[(usize, Object)], order: i64, attempt: i64) -> Result<Answer, RowError> {
     let count = rows.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
     if rows.len() < 2 {
-        bail!("a single option");
+        return Err("a single option".into());
     }
     let mut logprobs = vec![f64::NEG_INFINITY; count];
     let mut gold = None;
@@ -91,7 +90,7 @@ fn answer(rows: &[(usize, Object)], order: i64, attempt: i64) -> Result<Answer> 
         logprobs[*index] = row
             .text("stimulus_prob")
             .and_then(|text| total(&text))
-            .context("no number in stimulus_prob")?;
+            .ok_or("no number in stimulus_prob")?;
         if row.get("is_correct").and_then(super::json::Raw::truth) == Some(true) {
             gold = Some(*index);
         }

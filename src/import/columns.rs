@@ -6,7 +6,7 @@ use super::closed::list_of;
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, flag, mark, set_completion};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, set_completion};
 use crate::benchmark::hash::hash_text;
 use crate::record::{Finish, INVALID, Record, letter};
 use crate::trace::{Notice, Rows};
@@ -203,7 +203,7 @@ fn help(columns: &[String], listed: &str) -> String {
 }
 
 impl Layout for Columns {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
         let order = entry.number as i64;
         let is_ours = row.has("reasoning_chars") && self.map.iter().all(|(ours, theirs)| ours == theirs);

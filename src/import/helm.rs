@@ -1,11 +1,9 @@
 //! HELM scenario states: one request a question (the options in the prompt), or one an option.
 
-use anyhow::{Context, Result, bail};
-
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, flag, mark, set_completion};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, set_completion};
 use super::split::Shape;
 use crate::benchmark::hash::hash_text;
 use crate::record::{Finish, INVALID, Record, letter};
@@ -48,9 +46,9 @@ impl Helm {
 }
 
 impl Layout for Helm {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let states = entry.objects()?;
-        let first = states.first().context("no request")?;
+        let first = states.first().ok_or("no request")?;
         let instance = first.object("instance");
         if instance.get("perturbation").is_some() {
             return Ok(Vec::new());
@@ -65,7 +63,7 @@ impl Layout for Helm {
             mapping.fields().map(|(_, text)| text.shown()).collect()
         };
         if options.len() < 2 {
-            bail!("a HELM run whose questions have no options (method {})", self.method);
+            return Err(format!("a HELM run whose questions have no options (method {})", self.method).into());
         }
         let gold = references.iter().find(|reference| {
             reference
@@ -170,7 +168,7 @@ impl Helm {
 }
 
 /// One request an option: the pick is the option with the largest log-probability.
-fn score(states: &[Object], record: &mut Record) -> Result<()> {
+fn score(states: &[Object], record: &mut Record) -> Result<(), RowError> {
     let mut logprobs = vec![f64::NEG_INFINITY; record.options.len()];
     for state in states {
         // Calibration requests score the option without the question.
@@ -194,7 +192,7 @@ fn score(states: &[Object], record: &mut Record) -> Result<()> {
     }
     let pick = harness::argmax(&logprobs)
         .and_then(letter)
-        .context("no option was scored")?;
+        .ok_or("no option was scored")?;
     record.pick = pick.to_string();
     record.logprobs = Some(logprobs.iter().map(|logprob| *logprob as f32).collect());
     Ok(())

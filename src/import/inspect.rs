@@ -1,11 +1,12 @@
 //! Inspect logs of multiple-choice tasks: `.json` documents and `.eval` archives.
 
-use anyhow::{Result, bail};
 use serde_json::Value;
 
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, flag, lettered_options, mark, set_completion, texts};
+use super::layout::{
+    Answer, Entry, Layout, RowError, Sniffed, Tally, flag, lettered_options, mark, set_completion, texts,
+};
 use crate::benchmark::hash::hash_text;
 use crate::record::{Finish, INVALID, Record, letter_index};
 
@@ -55,7 +56,7 @@ fn benchmark(task: &str) -> String {
 }
 
 impl Layout for Inspect {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let sample = entry.object()?;
         let target = sample.get("target").map(target_text).unwrap_or_default();
         let attachments = sample.object("attachments");
@@ -65,10 +66,11 @@ impl Layout for Inspect {
             options = lettered_options(&prompt);
         }
         if options.len() < 2 {
-            bail!(
+            let what = format!(
                 "an Inspect log of the task {}, whose samples have no options",
                 self.task
             );
+            return Err(what.into());
         }
         let metadata = sample.object("metadata");
         let subject = metadata

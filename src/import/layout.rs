@@ -1,14 +1,52 @@
 //! What one format knows: how an entry of a file becomes records.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use anyhow::{Result, bail};
-
-use super::json::{self, Object, Raw};
+use super::json::{self, Broken, Object, Raw};
 use super::split::Shape;
 use crate::extract::exact_match;
 use crate::record::{INVALID, Record, letter_index};
 use crate::trace::{Field, Notice};
+
+/// Why an entry gives no row. It holds no backtrace, since a file may have millions of broken rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RowError {
+    /// The entry is no JSON.
+    Json(Broken),
+    /// It is, and lacks what a row needs.
+    Lacks(String),
+}
+
+impl fmt::Display for RowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowError::Json(broken) if broken.is_cut => f.write_str("is incomplete"),
+            RowError::Json(broken) => broken.fmt(f),
+            RowError::Lacks(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for RowError {}
+
+impl From<Broken> for RowError {
+    fn from(broken: Broken) -> RowError {
+        RowError::Json(broken)
+    }
+}
+
+impl From<&str> for RowError {
+    fn from(what: &str) -> RowError {
+        RowError::Lacks(what.to_owned())
+    }
+}
+
+impl From<String> for RowError {
+    fn from(what: String) -> RowError {
+        RowError::Lacks(what)
+    }
+}
 
 /// The bytes of one entry: one value, or the values of rows that belong together.
 #[derive(Debug, Clone, Copy)]
@@ -20,16 +58,16 @@ pub(crate) struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// The entry's only object.
-    pub fn object(&self) -> Result<Object<'a>> {
+    pub fn object(&self) -> Result<Object<'a>, RowError> {
         if self.bytes.first() == Some(&b'{') {
             return Ok(Object::parse(self.bytes)?);
         }
         let values = json::values(self.bytes)?;
         let shown: String = values.first().map(|raw| raw.shown()).unwrap_or_default();
-        bail!("no row but \"{}\"", shown.chars().take(60).collect::<String>())
+        Err(format!("no row but \"{}\"", shown.chars().take(60).collect::<String>()).into())
     }
 
-    pub fn objects(&self) -> Result<Vec<Object<'a>>> {
+    pub fn objects(&self) -> Result<Vec<Object<'a>>, RowError> {
         json::values(self.bytes)?
             .into_iter()
             .map(|raw| Ok(Object::parse(raw.0)?))
@@ -68,7 +106,7 @@ pub(crate) struct Tally {
 /// A format's way to read entries. One for each kind of file.
 pub(crate) trait Layout: Send + Sync {
     /// The records of an entry; an error says what is broken in it.
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>>;
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError>;
 
     /// One line that says what the file is.
     fn kind(&self, tally: &Tally) -> String;

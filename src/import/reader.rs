@@ -1,11 +1,9 @@
 //! Goes through one file: bytes in, answers out, in order.
 
-use anyhow::Result;
 use rayon::prelude::*;
 
 use super::index::{Fault, Gathered, Part};
-use super::json::Broken;
-use super::layout::{Answer, Entry};
+use super::layout::{Answer, Entry, RowError};
 use super::split::{Found, Splitter};
 
 /// Reads one file.
@@ -28,7 +26,7 @@ impl Reader<'_> {
         let entries = self.group(std::mem::take(found), is_last);
         let first = self.number;
         self.number += entries.len();
-        let answers: Vec<Result<Vec<Answer>>> = entries
+        let answers: Vec<Result<Vec<Answer>, RowError>> = entries
             .par_iter()
             .enumerate()
             .map(|(i, entry)| {
@@ -93,22 +91,17 @@ impl Reader<'_> {
         whole
     }
 
-    fn fault(&self, entry: &Found, number: usize, error: &anyhow::Error) -> Fault {
+    fn fault(&self, entry: &Found, number: usize, error: &RowError) -> Fault {
         let Found { line, start, .. } = entry;
         let place = if self.is_lines {
             format!("{}line {line}", self.name)
         } else {
             format!("{}entry {} (line {line}, byte {start})", self.name, number + 1)
         };
-        let broken = error.downcast_ref::<Broken>();
-        let what = match broken {
-            Some(broken) if broken.is_cut => "is incomplete".to_owned(),
-            _ => format!("{error:#}"),
-        };
         Fault {
             place,
-            what,
-            is_broken: broken.is_some(),
+            what: error.to_string(),
+            is_broken: matches!(error, RowError::Json(_)),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The result lists of the MMLU-Pro authors: the questions of the set, each with the model's text and what was read.
 
-use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, completion_text, flag, mark, set_completion, texts};
+use super::layout::{
+    Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, mark, set_completion, texts,
+};
 use super::{count, harness};
 use crate::benchmark::hash::doc_hash;
 use crate::record::{INVALID, Record, letter, letter_index};
@@ -100,9 +101,9 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
 }
 
 impl Layout for Tiger {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
-        let options = row.get("options").context("no options")?;
+        let options = row.get("options").ok_or("no options")?;
         let id = row.get("question_id").and_then(Raw::int);
         let category = row.text("category").unwrap_or_default();
         let doc = doc(&row);
@@ -190,7 +191,7 @@ fn doc(row: &Object) -> Value {
 }
 
 /// The gold letter; where there is only an index, the letter of that.
-fn gold(row: &Object) -> Result<String> {
+fn gold(row: &Object) -> Result<String, RowError> {
     if let Some(answer) = row.get("answer") {
         return Ok(answer.shown());
     }
@@ -200,7 +201,7 @@ fn gold(row: &Object) -> Result<String> {
         .and_then(|index| usize::try_from(index).ok());
     match index.and_then(letter) {
         Some(gold) => Ok(gold.to_string()),
-        None => bail!("no answer and no answer_index"),
+        None => Err("no answer and no answer_index".into()),
     }
 }
 

@@ -5,8 +5,6 @@ pub(crate) mod write_out;
 
 use std::borrow::Cow;
 
-use anyhow::{Result, bail};
-
 use self::row::{
     continuations, finish, gold_of_choice, gold_text, is_null_response, letter_text, log_likelihoods, options,
     pick_text, prompt, question, responses, seed,
@@ -14,7 +12,7 @@ use self::row::{
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{Answer, Entry, Layout, Sniffed, Tally, completion_text, flag, set_completion};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, set_completion};
 use crate::benchmark::hash::doc_hash;
 use crate::benchmark::mmlu::category_of;
 use crate::record::{INVALID, Record, letter_index};
@@ -79,7 +77,7 @@ fn task_and_stamp(stem: &str) -> Option<(String, String)> {
 }
 
 impl Layout for LmEval {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
         let doc = row.get("doc").unwrap_or(Raw(b"{}"));
         let mut answer = Answer {
@@ -106,7 +104,7 @@ impl Layout for LmEval {
         }
         match log_likelihoods(&row) {
             Some(pairs) if pairs.len() > 1 => Ok(vec![scored(answer, &row, &pairs)]),
-            Some(_) => bail!("a log-likelihood of one text, no choice"),
+            Some(_) => Err("a log-likelihood of one text, no choice".into()),
             None => generated(answer, &row),
         }
     }
@@ -302,10 +300,10 @@ fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> An
     answer
 }
 
-fn generated(mut answer: Answer, row: &Object) -> Result<Vec<Answer>> {
+fn generated(mut answer: Answer, row: &Object) -> Result<Vec<Answer>, RowError> {
     let texts = responses(row);
     if !row.has("resps") && !row.has("filtered_resps") {
-        bail!("no resps and no filtered_resps");
+        return Err("no resps and no filtered_resps".into());
     }
     let picks = match row.get("filtered_resps") {
         Some(picks) if picks.is_list() => picks.list(),

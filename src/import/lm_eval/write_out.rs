@@ -1,13 +1,11 @@
 //! lm-eval 0.3's write-outs: a prompt and a log-likelihood for each option, side by side.
 
-use anyhow::{Result, bail};
-
 use super::LOGPROBS;
 use super::row::{finish, gold_of_choice, letter_text};
 use crate::import::harness;
 use crate::import::head::Head;
 use crate::import::json::Raw;
-use crate::import::layout::{self, Answer, Entry, Layout, Sniffed, Tally};
+use crate::import::layout::{self, Answer, Entry, Layout, RowError, Sniffed, Tally};
 use crate::record::{Record, letter_index};
 
 #[derive(Debug, Clone)]
@@ -36,7 +34,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
 }
 
 impl Layout for WriteOut {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>> {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
         let all = |stem: &str| {
             (0..)
@@ -47,7 +45,7 @@ impl Layout for WriteOut {
         let prompts: Vec<String> = all("prompt").into_iter().map(Raw::shown).collect();
         let numbers: Vec<f64> = all("logit").into_iter().filter_map(Raw::float).collect();
         if numbers.len() < 2 || prompts.len() < numbers.len() {
-            bail!("fewer than two scored options");
+            return Err("fewer than two scored options".into());
         }
         let context = shared_context(&prompts);
         let continuations: Vec<String> = prompts.iter().map(|text| text[context..].trim().to_owned()).collect();
