@@ -19,6 +19,7 @@ pub mod extract;
 pub mod filter;
 pub mod hub;
 pub mod import;
+pub mod joined;
 pub mod parquet;
 pub mod record;
 pub mod rescore;

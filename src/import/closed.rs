@@ -2,7 +2,7 @@
 
 use super::head::Head;
 use super::json::{self, Object, Raw};
-use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, texts};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, is_nothing, mark, texts};
 use crate::record::{INVALID, Record, letter, letter_index};
 
 /// What [`Layout::kind`] starts with; `check` joins such traces with others by question.
@@ -64,7 +64,8 @@ impl Layout for Closed {
         }
         let base = base(&row)?;
         let pick_of = |text: &str| match text {
-            "" | "-" | "None" | "null" => INVALID.to_owned(),
+            "-" => INVALID.to_owned(),
+            text if is_nothing(text) => INVALID.to_owned(),
             other => other.to_owned(),
         };
         let mut records: Vec<Record> = Vec::new();

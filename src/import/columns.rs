@@ -1,104 +1,19 @@
-//! Tables and row lists of any columns: the user says which is which, or they bear our own names.
+//! Tables and row lists of any columns: the user says which is which (`--map`), or they bear our own names. A map also
+//! stands over the columns that a known format takes.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 
 use super::closed::list_of;
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, set_completion};
+use super::layout::{
+    Answer, Entry, Layout, RowError, Sniffed, Tally, flag, is_nothing, mark, set_completion, stated_score,
+};
+use super::suggest::{COLUMNS, help, listed};
 use crate::benchmark::hash::hash_text;
 use crate::record::{Finish, INVALID, Record, letter};
-use crate::trace::{Notice, Rows};
-
-/// What a column can be mapped to, with the names under which it is often found (for suggestions only).
-const COLUMNS: [(&str, &[&str]); 15] = [
-    (
-        "pick",
-        &[
-            "pred",
-            "prediction",
-            "predicted_answer",
-            "predicted",
-            "extracted_answer",
-            "extracted",
-            "model_answer",
-            "parsed_answer",
-            "model_pred",
-            "model_prediction",
-            "llm_answer",
-            "final_answer",
-            "answer_pred",
-            "pred_answer",
-            "respuesta_extraida",
-            "model_choice",
-            "filtered_resps",
-        ],
-    ),
-    (
-        "answer",
-        &[
-            "gold",
-            "correct_answer",
-            "ground_truth",
-            "label",
-            "target",
-            "true_answer",
-            "gold_answer",
-            "answer_key",
-            "reference",
-            "correct_option",
-            "expected",
-            "respuesta_verdadera",
-            "answerKey",
-            "truth",
-            "gt",
-        ],
-    ),
-    (
-        "reasoning",
-        &[
-            "output",
-            "response",
-            "completion",
-            "generated_text",
-            "model_outputs",
-            "model_output",
-            "generation",
-            "raw_output",
-            "raw_response",
-            "model_response",
-            "llm_response",
-            "respuesta_llm",
-            "outputs",
-            "resps",
-            "text",
-            "cot",
-            "rationale",
-        ],
-    ),
-    (
-        "prompt",
-        &["input", "full_prompt", "prompt_utilizado", "model_input", "query"],
-    ),
-    ("question", &["pregunta", "question_text", "stem"]),
-    ("options", &["choices", "candidates", "opciones"]),
-    (
-        "category",
-        &["subject", "domain", "topic", "task", "subset", "categoria"],
-    ),
-    ("subject", &[]),
-    (
-        "question_id",
-        &["id", "qid", "idx", "index", "doc_id", "sample_id", "uid"],
-    ),
-    ("attempt", &["run", "repeat", "epoch", "trial", "sample"]),
-    ("seed", &[]),
-    ("correct", &["is_correct", "score", "acc", "exact_match"]),
-    ("benchmark", &["dataset"]),
-    ("doc_hash", &[]),
-    ("prompt_hash", &[]),
-];
+use crate::trace::{Field, Notice, Rows};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
@@ -109,23 +24,75 @@ pub(crate) struct Columns {
 
 /// Checks a `--map`: known names on the left, each once.
 pub(crate) fn check_map(map: &[(String, String)]) -> Result<()> {
-    for (i, (ours, _)) in map.iter().enumerate() {
+    for (i, (ours, theirs)) in map.iter().enumerate() {
         if !COLUMNS.iter().any(|(name, _)| name == ours) {
             let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-            return Err(anyhow!("--map: no column {ours}; known: {}", known.join(", ")));
+            bail!("--map: no column {ours} of ours; known: {}", known.join(", "));
+        }
+        if theirs.is_empty() {
+            bail!("--map {ours}=: no column of the file is named");
         }
         if map[..i].iter().any(|(earlier, _)| earlier == ours) {
-            return Err(anyhow!("--map names {ours} twice"));
+            bail!("--map names {ours} twice");
         }
     }
     Ok(())
 }
 
+/// Refuses a map that names a column which no row has.
+pub(crate) fn check_there(rows: &[Object], map: &[(String, String)]) -> Result<()> {
+    for (ours, theirs) in map {
+        let missing = parts(ours, theirs).find(|part| !rows.iter().any(|row| has(row, part)));
+        if let (Some(missing), Some(first)) = (missing, rows.first()) {
+            bail!(
+                "--map {ours}={theirs}: no column {missing}; the columns are: {}",
+                listed(first)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The columns that a mapping names: options may be several, `options=A+B+C+D`.
+fn parts<'a>(ours: &str, theirs: &'a str) -> impl Iterator<Item = &'a str> {
+    let several = ours == "options" && theirs.contains('+');
+    theirs.split(move |c| several && c == '+')
+}
+
+/// A column of a row: by its name, or by a path into objects and lists (`doc.question`, `choices.0.text`).
+fn column<'a>(row: &Object<'a>, name: &str) -> Option<Raw<'a>> {
+    row.field(name).or_else(|| {
+        let (first, rest) = name.split_once('.')?;
+        inside(row.field(first)?, rest)
+    })
+}
+
+fn inside<'a>(raw: Raw<'a>, path: &str) -> Option<Raw<'a>> {
+    if !raw.is_list() {
+        return column(&raw.object(), path);
+    }
+    let (first, rest) = path
+        .split_once('.')
+        .map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let item = raw.list().get(first.parse::<usize>().ok()?).copied()?;
+    match rest {
+        Some(rest) => inside(item, rest),
+        None => Some(item),
+    }
+}
+
+fn has(row: &Object, name: &str) -> bool {
+    column(row, name).is_some()
+}
+
 /// Opens by the user's map, or by our own names; without a pick or a text it is an error that helps to write a map.
 pub(crate) fn sniff(head: &Head, map: &[(String, String)]) -> Option<Result<Sniffed>> {
     let first = head.rows.first()?;
-    let columns: Vec<String> = first.keys().map(str::to_owned).collect();
-    let listed = listed(&columns);
+    Some(sniff_rows(head, first, map))
+}
+
+fn sniff_rows(head: &Head, first: &Object, map: &[(String, String)]) -> Result<Sniffed> {
+    check_there(&head.rows, map)?;
     let has = |name: &str| head.rows.iter().any(|row| row.has(name));
     let mut known: Vec<(String, String)> = map.to_vec();
     for (name, _) in &COLUMNS {
@@ -133,19 +100,21 @@ pub(crate) fn sniff(head: &Head, map: &[(String, String)]) -> Option<Result<Snif
             known.push(((*name).to_owned(), (*name).to_owned()));
         }
     }
-    if let Some((ours, theirs)) = map.iter().find(|(_, theirs)| !has(theirs)) {
-        let text = format!("--map {ours}={theirs}: no column {theirs}; the columns are: {listed}");
-        return Some(Err(anyhow!(text)));
+    let lettered: Vec<String> = (0..26)
+        .map_while(|index| letter(index).map(String::from).filter(|name| has(name)))
+        .collect();
+    if lettered.len() > 1 && !known.iter().any(|(ours, _)| ours == "options") {
+        known.push(("options".to_owned(), lettered.join("+")));
     }
     let is_known = |name: &str| known.iter().any(|(ours, _)| ours == name);
     let is_usable = (is_known("pick") || is_known("reasoning")) && (is_known("answer") || !map.is_empty());
     if !is_usable {
-        return Some(Err(anyhow!(help(&columns, &listed))));
+        bail!("{}", help(first));
     }
     let split = known.iter().find(|(ours, _)| ours == "category" || ours == "subject");
-    Some(Ok(Sniffed {
+    Ok(Sniffed {
         format: "columns",
-        split: split.and_then(|(_, theirs)| first.text(theirs)),
+        split: split.and_then(|(_, theirs)| column(first, theirs)?.text()),
         layout: Box::new(Columns {
             map: known,
             source: head.source,
@@ -154,118 +123,37 @@ pub(crate) fn sniff(head: &Head, map: &[(String, String)]) -> Option<Result<Snif
         name: None,
         run: None,
         manifest: None,
-    }))
-}
-
-/// Column names for a message: a table without a header has its first row's texts there.
-fn listed(columns: &[String]) -> String {
-    let shown = columns
-        .iter()
-        .take(40)
-        .map(|name| name.chars().take(50).collect::<String>().replace(char::is_control, " "));
-    let more = if columns.len() > 40 { ", ..." } else { "" };
-    format!("{}{more}", shown.collect::<Vec<_>>().join(", "))
-}
-
-fn help(columns: &[String], listed: &str) -> String {
-    let mut taken: Vec<&str> = Vec::new();
-    let mut pairs = Vec::new();
-    for (ours, theirs) in &COLUMNS {
-        let exact = theirs
-            .iter()
-            .find_map(|name| columns.iter().find(|column| column.eq_ignore_ascii_case(name)));
-        let own = columns.iter().find(|column| *column == ours);
-        if let Some(column) = own.or(exact).filter(|column| !taken.contains(&column.as_str())) {
-            taken.push(column);
-            if own.is_none() {
-                pairs.push(format!("{ours}={column}"));
-            }
-        }
-    }
-    if !pairs
-        .iter()
-        .any(|pair| pair.starts_with("pick=") || pair.starts_with("reasoning="))
-    {
-        let has_own = columns.iter().any(|column| column == "pick" || column == "reasoning");
-        let what = if has_own {
-            "no column is the answer"
-        } else {
-            "no column looks like a pick or an output"
-        };
-        return format!(
-            "rows of an unknown kind, {what}; columns: {listed}. If one is, --map pick=COLUMN,answer=COLUMN,reasoning=COLUMN"
-        );
-    }
-    format!(
-        "rows of an unknown kind; columns: {listed}. Say which is which, e.g. --map {}",
-        pairs.join(",")
-    )
+    })
 }
 
 impl Layout for Columns {
     fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
         let order = entry.number as i64;
-        let is_ours = row.has("reasoning_chars") && self.map.iter().all(|(ours, theirs)| ours == theirs);
-        // A row of our own JSONL has every column of a record.
-        if is_ours && let Ok(record) = serde_json::from_slice(entry.bytes) {
+        if let Some(record) = self.own_row(&row, entry) {
             return Ok(vec![Answer {
                 record,
                 order,
                 ..Answer::default()
             }]);
         }
-        let text = |name: &str| self.column(&row, name).map(Raw::shown).unwrap_or_default();
-        let int = |name: &str| self.column(&row, name).and_then(Raw::int);
         let mut record = Record {
-            question_id: int("question_id").unwrap_or(entry.number as i64),
-            attempt: int("attempt").unwrap_or(0),
-            seed: int("seed"),
-            benchmark: text("benchmark"),
-            category: text("category"),
-            subject: text("subject"),
-            prompt: text("prompt"),
-            question: text("question"),
-            options: self.column(&row, "options").map(options).unwrap_or_default(),
-            doc_hash: text("doc_hash"),
-            prompt_hash: text("prompt_hash"),
+            question_id: entry.number as i64,
             ..Record::default()
         };
-        if record.category.is_empty() {
-            record.category.clone_from(&record.subject);
-        }
-        if self.name_of("reasoning").is_some() {
-            set_completion(&mut record, self.column(&row, "reasoning"));
-        }
-        record.answer = self.letter_or_text(&row, "answer", &mut record);
-        record.pick = if self.name_of("pick").is_some() {
-            let pick = self.letter_or_text(&row, "pick", &mut record);
-            if pick.is_empty() { INVALID.to_owned() } else { pick }
-        } else {
+        self.fill(&row, &mut record);
+        if self.name_of("pick").is_none() {
             flag(&mut record, "pick_read");
-            harness::read(&record.reasoning)
-        };
-        mark(&mut record);
-        if let Some(stated) = self.column(&row, "correct").and_then(Raw::truth) {
-            if record.answer.is_empty() {
-                record.correct = stated;
-            } else if stated != record.correct {
-                flag(&mut record, "score_differs");
-            }
+            record.pick = harness::read(&record.reasoning);
         }
+        self.judge(&row, &mut record);
         if record.prompt_hash.is_empty() && !record.prompt.is_empty() {
             record.prompt_hash = hash_text(&record.prompt);
         }
         record.finish = row
             .text("finish")
             .or_else(|| row.text("finish_reason"))
-            .and_then(|name| match name.as_str() {
-                "eos" => Some(Finish::Eos),
-                "stop" => Some(Finish::Stop),
-                "length" => Some(Finish::Length),
-                "error" => Some(Finish::Error),
-                _ => None,
-            });
+            .and_then(|name| Finish::from_name(&name));
         let is_local_id = self.name_of("question_id").is_none();
         Ok(vec![Answer {
             record,
@@ -276,50 +164,45 @@ impl Layout for Columns {
     }
 
     fn kind(&self, _tally: &Tally) -> String {
-        let renamed = self.map.iter().filter(|(ours, theirs)| ours != theirs);
-        let renamed: Vec<String> = renamed.map(|(ours, theirs)| format!("{ours}={theirs}")).collect();
-        let map = if renamed.is_empty() {
-            String::new()
-        } else {
-            format!(", {}", renamed.join(", "))
-        };
-        format!("{}{map}", self.source)
+        format!("{}{}", self.source, self.shown())
     }
 
     fn notices(&self, rows: &Rows) -> Vec<Notice> {
         let mut notices = Vec::new();
-        let mut tell = |kind: &str, text: &str| {
-            notices.push(Notice {
-                kind: kind.to_owned(),
-                text: text.to_owned(),
-            });
-        };
         if self.name_of("answer").is_none() && self.name_of("correct").is_none() {
-            tell("no_gold", "no column is the answer: no row can be right");
+            notices.push(Notice {
+                kind: "no_gold".to_owned(),
+                text: "no column is the answer: no row can be right".to_owned(),
+            });
         }
-        if self.name_of("pick").is_none() {
-            tell(
-                "no_pick",
-                "no column is the pick: the harness rule read the whole output",
-            );
-        }
-        if rows
-            .flags
-            .list()
-            .iter()
-            .any(|flags| flags.split(',').any(|flag| flag == "number_pick"))
-        {
-            tell(
-                "number_pick",
-                "pick or answer are numbers from 0: shown as the letters of the options",
-            );
-        }
+        notices.extend(number_notice(rows));
         notices
     }
 
     fn numbers_attempts(&self) -> bool {
         self.name_of("attempt").is_none() && self.name_of("question_id").is_some()
     }
+}
+
+fn number_notice(rows: &Rows) -> Option<Notice> {
+    let has = |flag: &str| {
+        rows.flags
+            .list()
+            .iter()
+            .any(|flags| flags.split(',').any(|name| name == flag))
+    };
+    let text = match (has("number_pick"), has("number_beyond")) {
+        (false, _) => return None,
+        (true, false) => "pick or answer are numbers from 0: shown as the letters of the options",
+        (true, true) => {
+            "pick or answer are numbers, read as counted from 0; some are as large as the number of options: if they are \
+             counted from 1, the letters are one too far"
+        }
+    };
+    Some(Notice {
+        kind: "number_pick".to_owned(),
+        text: text.to_owned(),
+    })
 }
 
 impl Columns {
@@ -331,7 +214,71 @@ impl Columns {
     }
 
     fn column<'a>(&self, row: &Object<'a>, ours: &str) -> Option<Raw<'a>> {
-        row.get(self.name_of(ours)?)
+        column(row, self.name_of(ours)?).filter(|raw| !raw.is_null())
+    }
+
+    /// The map where it renames, for the line that says what the trace is.
+    fn shown(&self) -> String {
+        let renamed = self.map.iter().filter(|(ours, theirs)| ours != theirs);
+        renamed.map(|(ours, theirs)| format!(", {ours}={theirs}")).collect()
+    }
+
+    /// A row of markbook's own, which has every column of a record.
+    fn own_row(&self, row: &Object, entry: &Entry) -> Option<Record> {
+        let is_ours = row.has("reasoning_chars") && self.map.iter().all(|(ours, theirs)| ours == theirs);
+        is_ours.then(|| serde_json::from_slice(entry.bytes).ok())?
+    }
+
+    /// Puts every mapped column in its place.
+    fn fill(&self, row: &Object, record: &mut Record) {
+        let text = |name: &str| self.column(row, name).map(Raw::shown);
+        let int = |name: &str| self.column(row, name).and_then(Raw::int);
+        record.question_id = int("question_id").unwrap_or(record.question_id);
+        record.attempt = int("attempt").unwrap_or(record.attempt);
+        record.seed = int("seed").or(record.seed);
+        let category = text("category").or_else(|| text("subject"));
+        let subject = text("subject").or_else(|| text("category"));
+        for (place, found) in [
+            (&mut record.benchmark, text("benchmark")),
+            (&mut record.category, category),
+            (&mut record.subject, subject),
+            (&mut record.prompt, text("prompt")),
+            (&mut record.question, text("question")),
+            (&mut record.doc_hash, text("doc_hash")),
+            (&mut record.prompt_hash, text("prompt_hash")),
+        ] {
+            if let Some(found) = found {
+                *place = found;
+            }
+        }
+        if let Some(name) = self.name_of("options") {
+            record.options = if name.contains('+') && !row.has(name) {
+                parts("options", name)
+                    .filter_map(|part| column(row, part))
+                    .map(Raw::shown)
+                    .collect()
+            } else {
+                column(row, name).map(options).unwrap_or_default()
+            };
+        }
+        if self.name_of("reasoning").is_some() {
+            record
+                .flags
+                .retain(|flag| flag != "no_output" && flag != "replaced_text");
+            set_completion(record, self.column(row, "reasoning"));
+        }
+        if self.name_of("answer").is_some() {
+            record.answer = self.letter_or_text(row, "answer", record);
+        }
+        if self.name_of("pick").is_some() {
+            let pick = self.letter_or_text(row, "pick", record);
+            record.pick = if is_nothing(&pick) { INVALID.to_owned() } else { pick };
+        }
+    }
+
+    fn judge(&self, row: &Object, record: &mut Record) {
+        mark(record);
+        stated_score(record, self.column(row, "correct").and_then(Raw::truth));
     }
 
     /// A stored text; a number that names one of the row's options becomes its letter.
@@ -340,15 +287,104 @@ impl Columns {
             return String::new();
         };
         let raw = raw.list().first().copied().unwrap_or(raw);
-        let index = raw
-            .int()
-            .and_then(|index| usize::try_from(index).ok())
-            .filter(|index| *index < record.options.len());
-        if let Some(name) = index.and_then(letter) {
-            flag(record, "number_pick");
-            return name.to_string();
+        let index = raw.int().and_then(|index| usize::try_from(index).ok());
+        let options = record.options.len();
+        match index {
+            Some(index) if index < options => {
+                flag(record, "number_pick");
+                letter(index).map(String::from).unwrap_or_else(|| raw.shown())
+            }
+            Some(index) if index == options && options > 0 => {
+                flag(record, "number_beyond");
+                raw.shown()
+            }
+            _ if raw.is_null() => String::new(),
+            _ => raw.shown(),
         }
-        if raw.is_null() { String::new() } else { raw.shown() }
+    }
+}
+
+/// A known format, with some columns taken from where the user says.
+#[derive(Debug)]
+struct Overlay {
+    inner: Box<dyn Layout>,
+    columns: Columns,
+}
+
+/// Puts a map over a known format.
+pub(crate) fn over(sniffed: Sniffed, map: &[(String, String)]) -> Sniffed {
+    let columns = Columns {
+        map: map.to_vec(),
+        source: "",
+    };
+    let inner = sniffed.layout;
+    Sniffed {
+        layout: Box::new(Overlay { inner, columns }),
+        ..sniffed
+    }
+}
+
+impl Layout for Overlay {
+    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
+        let row = entry.object()?;
+        let mut answers = self.inner.answers(entry)?;
+        let is_per_answer = ["pick", "reasoning", "correct", "attempt", "seed"]
+            .iter()
+            .any(|name| self.columns.name_of(name).is_some());
+        if answers.len() > 1 && is_per_answer {
+            return Err("several attempts in one row: --map cannot say which is whose".into());
+        }
+        for answer in &mut answers {
+            let record = &mut answer.record;
+            self.columns.fill(&row, record);
+            let is_read = record.flags.iter().any(|flag| flag == "pick_read");
+            if is_read && self.columns.name_of("pick").is_some() {
+                record.flags.retain(|flag| flag != "pick_read");
+            } else if is_read && self.columns.name_of("reasoning").is_some() {
+                record.pick = harness::read(&record.reasoning);
+            }
+            record.flags.retain(|flag| flag != "score_differs");
+            self.columns.judge(&row, record);
+            answer.is_local_id &= self.columns.name_of("question_id").is_none();
+        }
+        Ok(answers)
+    }
+
+    fn kind(&self, tally: &Tally) -> String {
+        format!("{}{}", self.inner.kind(tally), self.columns.shown())
+    }
+
+    fn group(&self, entry: &Entry) -> Option<String> {
+        self.inner.group(entry)
+    }
+
+    fn text(&self, entry: &Entry, part: usize, field: Field) -> Option<String> {
+        let name = match field {
+            Field::Prompt => "prompt",
+            Field::Completion => "reasoning",
+            Field::Question => "question",
+        };
+        match self.columns.name_of(name) {
+            Some(_) => None,
+            None => self.inner.text(entry, part, field),
+        }
+    }
+
+    fn notices(&self, rows: &Rows) -> Vec<Notice> {
+        let mut notices = self.inner.notices(rows);
+        notices.extend(number_notice(rows));
+        notices
+    }
+
+    fn with_version(&self, version: &str) -> Option<Box<dyn Layout>> {
+        Some(Box::new(Overlay {
+            inner: self.inner.with_version(version)?,
+            columns: self.columns.clone(),
+        }))
+    }
+
+    fn numbers_attempts(&self) -> bool {
+        self.inner.numbers_attempts()
     }
 }
 

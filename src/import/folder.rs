@@ -1,9 +1,11 @@
 //! Which files make one run: splits by subject and filters of one time stamp belong together, two runs never.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result, anyhow, bail};
+use regex::Regex;
 use serde_json::Value;
 
 use super::head::{self, Head, Start};
@@ -12,7 +14,7 @@ use super::json::Object;
 use super::layout::Sniffed;
 use super::results::read_results;
 use super::source::{self, Layer, Source};
-use super::{Options, refuse};
+use super::{Options, lm_eval, own, refuse};
 use crate::trace::{Notice, Trace};
 
 /// Folders are searched this deep, for at most so many files.
@@ -29,9 +31,11 @@ pub(crate) struct Group {
 
 pub(crate) enum Content {
     /// A run folder or a parquet file of ours.
-    Own(fn(&Path) -> Result<Trace>, PathBuf),
+    Own(Opener, PathBuf),
     Foreign(Vec<Part>, Facts),
 }
+
+pub(crate) type Opener = Box<dyn FnOnce() -> Result<Trace>>;
 
 /// What is known of a run beside its rows.
 pub(crate) struct Facts {
@@ -53,7 +57,7 @@ struct Candidate {
 }
 
 enum Examined {
-    Own(fn(&Path) -> Result<Trace>, PathBuf),
+    Own(Opener, PathBuf),
     Foreign(Box<Candidate>),
     /// A results file of lm-eval.
     Results(PathBuf),
@@ -150,7 +154,7 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
 /// What a file is; an archive of several files is each of them.
 fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examined>> {
     if path.is_dir() {
-        return vec![Ok(Examined::Own(crate::store::open, path.to_owned()))];
+        return vec![own_run(path)];
     }
     let is_part_of_run = path
         .file_name()
@@ -159,7 +163,7 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
         .parent()
         .filter(|folder| is_part_of_run && crate::store::is_run(folder))
     {
-        return vec![Ok(Examined::Own(crate::store::open, folder.to_owned()))];
+        return vec![own_run(folder)];
     }
     let context = |error: anyhow::Error, name: &str| anyhow!("{name}: {error:#}");
     let name = path.display().to_string();
@@ -168,7 +172,7 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
         Err(error) => return vec![Err(context(error, &name))],
     };
     if !start.starts_with(b"PK\x03\x04") && !start.starts_with(b"PK\x05\x06") {
-        return vec![examine_file(path, &[], options, is_named).map_err(|error| context(error, &name))];
+        return each(examine_file(path, &[], options, is_named).map_err(|error| context(error, &name)));
     }
     let members = match source::members(path) {
         Ok(members) => members,
@@ -179,61 +183,111 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
         .any(|member| member == "header.json" || member == "_journal/start.json")
     {
         let log = head::eval_log(path, &members).and_then(|start| recognise(path, start, options, is_named));
-        return vec![log.map_err(|error| context(error, &name))];
+        return each(log.map_err(|error| context(error, &name)));
     }
-    let visible = members
-        .iter()
-        .filter(|member| !member.rsplit('/').next().is_some_and(|file| file.starts_with('.')));
-    let each = visible.take(MOST_FILES).map(|member| {
-        let layers = [Layer::Member(member.clone())];
-        examine_file(path, &layers, options, is_named).map_err(|error| context(error, &format!("{name}/{member}")))
+    let runs = own::runs_in_archive(&members);
+    let scratch = options.scratch();
+    let mut found: Vec<Result<Examined>> = Vec::new();
+    for run in &runs {
+        let (path, run, scratch) = (path.to_owned(), run.clone(), scratch.clone());
+        let place = path.clone();
+        found.push(Ok(Examined::Own(
+            Box::new(move || own::open_archived_run(&path, &run, scratch.as_deref())),
+            place,
+        )));
+    }
+    let visible = members.iter().filter(|member| {
+        let is_hidden = member.rsplit('/').next().is_some_and(|file| file.starts_with('.'));
+        !is_hidden && !runs.iter().any(|run| run.holds(member))
     });
-    let mut found: Vec<Result<Examined>> = each.collect();
+    for member in visible.take(MOST_FILES) {
+        let layers = [Layer::Member(member.clone())];
+        let examined = examine_file(path, &layers, options, is_named);
+        found.extend(each(
+            examined.map_err(|error| context(error, &format!("{name}/{member}"))),
+        ));
+    }
     if found.is_empty() {
         found.push(Err(anyhow!("{name}: an empty zip archive")));
     }
     found
 }
 
+fn own_run(folder: &Path) -> Result<Examined> {
+    let place = folder.to_owned();
+    let open = move || crate::store::open(&place);
+    Ok(Examined::Own(Box::new(open), folder.to_owned()))
+}
+
+fn each<T>(found: Result<Vec<T>>) -> Vec<Result<T>> {
+    match found {
+        Ok(several) => several.into_iter().map(Ok).collect(),
+        Err(error) => vec![Err(error)],
+    }
+}
+
 fn first_bytes(path: &Path) -> Result<Vec<u8>> {
     source::head(path, &[], 8)
 }
 
-fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool) -> Result<Examined> {
-    if layers.is_empty() && first_bytes(path)?.starts_with(b"PAR1") {
+fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool) -> Result<Vec<Examined>> {
+    if layers.is_empty() && options.map.is_empty() && first_bytes(path)?.starts_with(b"PAR1") {
         let (columns, _) = crate::parquet::columns(path)?;
-        if options.map.is_empty() && crate::parquet::is_trace(&columns) {
-            return Ok(Examined::Own(crate::parquet::open, path.to_owned()));
+        if crate::parquet::is_trace(&columns) {
+            let place = path.to_owned();
+            let open = move || crate::parquet::open(&place);
+            return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
         }
     }
     let start = head::start(path, layers)?;
+    if start.source == "parquet" && options.map.is_empty() && own::is_trace(&start) {
+        let layers = start.layers[..start.layers.len() - 1].to_vec();
+        let (place, scratch) = (path.to_owned(), options.scratch());
+        let open = move || own::open_parquet(&place, layers, scratch.as_deref());
+        return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
+    }
     recognise(path, start, options, is_named)
 }
 
-fn recognise(path: &Path, start: Start, options: &Options, is_named: bool) -> Result<Examined> {
+fn recognise(path: &Path, start: Start, options: &Options, is_named: bool) -> Result<Vec<Examined>> {
     let stem = stem_of(path, &start.layers);
-    let short = stem.rsplit('/').next().unwrap_or(&stem).to_owned();
-    let head = start.head(&short)?;
-    if head.document.as_ref().is_some_and(refuse::is_results)
-        && start.layers.iter().all(|layer| !matches!(layer, Layer::Member(_)))
+    let head = start.head(&stem)?;
+    let candidate = |sniffed: Sniffed| {
+        Examined::Foreign(Box::new(Candidate {
+            path: path.to_owned(),
+            stem: stem.clone(),
+            layers: start.layers.clone(),
+            sniffed,
+            is_named,
+        }))
+    };
+    if let Some(document) = head.document.as_ref().filter(|document| refuse::is_results(document))
+        && options.map.is_empty()
     {
-        return Ok(Examined::Results(path.to_owned()));
+        let may_have_samples = document.has("samples") || !start.is_whole;
+        let whole = if may_have_samples {
+            head::document(path, &start.layers)?
+        } else {
+            None
+        };
+        let tasks = whole
+            .map(|whole| lm_eval::within::sniff(&whole, &head.stem))
+            .unwrap_or_default();
+        if !tasks.is_empty() {
+            return Ok(tasks.into_iter().map(candidate).collect());
+        }
+        if start.layers.iter().all(|layer| !matches!(layer, Layer::Member(_))) {
+            return Ok(vec![Examined::Results(path.to_owned())]);
+        }
     }
+    let is_document = head.document.is_some() && start.source == "JSON";
     let sniffed = match super::sniff(&head, options) {
-        Err(error)
-            if head.document.is_some() && start.source == "JSON" && refuse::json_without_answers(&head).is_none() =>
-        {
+        Err(error) if is_document && refuse::json_without_answers(&head).is_none() => {
             sniff_within(path, &start, &head, options)?.ok_or(error)?
         }
         other => other?,
     };
-    Ok(Examined::Foreign(Box::new(Candidate {
-        path: path.to_owned(),
-        stem,
-        layers: start.layers,
-        sniffed,
-        is_named,
-    })))
+    Ok(vec![candidate(sniffed)])
 }
 
 /// Rows of a known kind in the midst of a document.
@@ -248,6 +302,8 @@ fn sniff_within(path: &Path, start: &Start, head: &Head, options: &Options) -> R
         .collect();
     let inner = Head {
         stem: head.stem.clone(),
+        folder: head.folder.clone(),
+        bytes: b"",
         shape,
         rows,
         document: None,
@@ -258,7 +314,7 @@ fn sniff_within(path: &Path, start: &Start, head: &Head, options: &Options) -> R
 }
 
 /// The path without the endings of packings and formats.
-fn stem_of(path: &Path, layers: &[Layer]) -> String {
+pub(super) fn stem_of(path: &Path, layers: &[Layer]) -> String {
     let member = layers.iter().find_map(|layer| {
         if let Layer::Member(name) = layer {
             Some(name.as_str())
@@ -289,14 +345,15 @@ fn stem_of(path: &Path, layers: &[Layer]) -> String {
     }
 }
 
-/// What the files of one run share.
-fn run_key(candidate: &Candidate) -> String {
+/// What the files of one run share. `is_exact`: their time stamps too.
+fn run_key(candidate: &Candidate, is_exact: bool) -> String {
     let sniffed = &candidate.sniffed;
     let folder = candidate.stem.rsplit_once('/').map_or("", |(folder, _)| folder);
     match (&sniffed.split, &sniffed.run) {
         (None, _) => candidate.stem.clone(),
         (Some(split), Some(run)) => format!("{} {} {run}", sniffed.format, without(folder, split)),
-        (Some(split), None) => format!("{} {}", sniffed.format, without(&candidate.stem, split)),
+        (Some(split), None) if is_exact => format!("{} {}", sniffed.format, without(&candidate.stem, split)),
+        (Some(split), None) => format!("{} {}", sniffed.format, without(&without_stamp(&candidate.stem), split)),
     }
 }
 
@@ -306,25 +363,91 @@ fn without(path: &str, split: &str) -> String {
     plain(path).replacen(&plain(split), "\u{1}", 1)
 }
 
-/// Candidates by run, in the order of their first file, each with that file's place.
+/// `law_result_20241128_105928` and `law_result_2024-11-28T10-59-28` without the time.
+fn without_stamp(stem: &str) -> String {
+    static STAMP: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"[_-]?(\d{8}[_T-]?\d{6}|\d{4}-\d\d-\d\d[T_]\d\d-\d\d-\d\d(\.\d+)?)")
+            .expect("the pattern is fixed and valid")
+    });
+    STAMP.replace_all(stem, "").into_owned()
+}
+
+/// Candidates by run, in the order of their first file, each with that file's place. Files of different times are one
+/// run only where no subject comes twice.
 fn grouped(candidates: Vec<Candidate>) -> Vec<(usize, Vec<Candidate>)> {
+    let mut seen: HashMap<String, Vec<Option<String>>> = HashMap::new();
+    for candidate in &candidates {
+        let splits = seen.entry(run_key(candidate, false)).or_default();
+        splits.push(candidate.sniffed.split.clone());
+    }
+    let is_repeated = |candidate: &Candidate| {
+        let splits = seen.get(&run_key(candidate, false));
+        splits.is_some_and(|splits| {
+            let different: HashSet<_> = splits.iter().collect();
+            different.len() < splits.len()
+        })
+    };
+    let keys: Vec<String> = candidates
+        .iter()
+        .map(|candidate| run_key(candidate, is_repeated(candidate)))
+        .collect();
     let mut groups: Vec<(String, usize, Vec<Candidate>)> = Vec::new();
-    for (place, candidate) in candidates.into_iter().enumerate() {
-        let key = run_key(&candidate);
-        let is_new_split = |members: &[Candidate]| {
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (place, (candidate, key)) in candidates.into_iter().zip(keys).enumerate() {
+        let known = places.entry(key.clone()).or_default();
+        let is_new_split = |group: &usize| {
+            let (.., members) = &groups[*group];
             members
                 .iter()
                 .all(|member| member.sniffed.split != candidate.sniffed.split)
         };
-        match groups
-            .iter_mut()
-            .find(|(known, _, members)| *known == key && is_new_split(members))
-        {
-            Some((_, _, members)) => members.push(candidate),
-            None => groups.push((key, place, vec![candidate])),
+        if let Some(group) = known.iter().copied().find(is_new_split) {
+            groups[group].2.push(candidate);
+        } else {
+            known.push(groups.len());
+            groups.push((key, place, vec![candidate]));
         }
     }
     groups.into_iter().map(|(_, place, members)| (place, members)).collect()
+}
+
+/// The name of a run in several files, one a subject: what their names share, else the folder's.
+fn shared_name(members: &[Candidate]) -> String {
+    let first = &members[0];
+    let stem = first.stem.rsplit('/').next().unwrap_or_default();
+    let stem = without_stamp(stem);
+    let subject = first.sniffed.split.as_deref().unwrap_or_default();
+    let spellings = [subject.to_owned(), subject.replace(' ', "_"), subject.replace(' ', "-")];
+    let rest = spellings
+        .iter()
+        .find(|spelling| !spelling.is_empty() && stem.contains(spelling.as_str()))
+        .map_or_else(|| stem.clone(), |spelling| stem.replacen(spelling.as_str(), "", 1));
+    let rest = rest.replace("_result", "");
+    let rest = rest.trim_matches(['_', '-', '.', ' ']);
+    if !rest.is_empty() {
+        return rest.to_owned();
+    }
+    // `MODEL/CoT/all/law.json`: the folders at the end often say how, not who.
+    const PLAIN: [&str; 12] = [
+        "all",
+        "cot",
+        "test",
+        "results",
+        "result",
+        "eval_results",
+        "predictions",
+        "outputs",
+        "output",
+        "mmlu",
+        "mmlu_pro",
+        "0shot",
+    ];
+    let folders: Vec<&str> = first.stem.rsplit('/').skip(1).take(4).collect();
+    let own = folders
+        .iter()
+        .position(|folder| !PLAIN.iter().any(|plain| folder.eq_ignore_ascii_case(plain)));
+    let named = own.map_or(&folders[..folders.len().min(1)], |own| &folders[..=own]);
+    named.iter().rev().copied().collect::<Vec<_>>().join("/")
 }
 
 fn run_of(mut members: Vec<Candidate>, results: &[PathBuf], options: &Options) -> Group {
@@ -333,11 +456,11 @@ fn run_of(mut members: Vec<Candidate>, results: &[PathBuf], options: &Options) -
     let first = &members[0];
     let mut facts = Facts {
         format: first.sniffed.format,
-        name: first
-            .sniffed
-            .name
-            .clone()
-            .unwrap_or_else(|| first.stem.rsplit('/').next().unwrap_or_default().to_owned()),
+        name: match &first.sniffed.name {
+            Some(name) => name.clone(),
+            None if members.len() > 1 && first.sniffed.run.is_none() => shared_name(&members),
+            None => first.stem.rsplit('/').next().unwrap_or_default().to_owned(),
+        },
         path: if members.len() == 1 {
             first.path.clone()
         } else {
@@ -346,11 +469,24 @@ fn run_of(mut members: Vec<Candidate>, results: &[PathBuf], options: &Options) -
         manifest: first.sniffed.manifest.clone(),
         notices: Vec::new(),
     };
+    if members.iter().any(|member| {
+        let stamp = |stem: &str| stem.len() - without_stamp(stem).len();
+        member.sniffed.run.is_none() && stamp(&member.stem) > 0
+    }) && members.len() > 1
+    {
+        facts.notices.push(Notice {
+            kind: "several_times".to_owned(),
+            text: format!(
+                "{} files of several times are read as one run, one a category",
+                members.len()
+            ),
+        });
+    }
     let mut version = None;
-    if facts.format == "lm-eval" {
+    if facts.format == "lm-eval" && facts.manifest.is_none() {
         version = read_results(&first.path, first.sniffed.run.as_deref(), results, &mut facts);
     }
-    let scratch = options.cache_dir.as_ref().map(|folder| folder.join("unpacked"));
+    let scratch = options.scratch();
     let parts = members.into_iter().map(|member| {
         let mut layout: Arc<dyn super::layout::Layout> = Arc::from(member.sniffed.layout);
         if let Some(version) = &version

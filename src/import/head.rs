@@ -35,6 +35,10 @@ pub(crate) struct Start {
 pub(crate) struct Head<'a> {
     /// The file's name without endings.
     pub stem: String,
+    /// The name of the folder it lies in.
+    pub folder: Option<String>,
+    /// The start itself.
+    pub bytes: &'a [u8],
     pub shape: Shape,
     /// The first rows; the last may lack fields where the start ends inside it.
     pub rows: Vec<Object<'a>>,
@@ -67,7 +71,7 @@ pub(crate) fn start(path: &Path, layers: &[Layer]) -> Result<Start> {
 fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result<Start> {
     let content = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match content.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        Some(b'{' | b'[') => {
+        first if matches!(first, Some(b'{' | b'[')) || are_objects(content) => {
             let bytes = content.to_vec();
             Ok(Start {
                 layers,
@@ -83,6 +87,22 @@ fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result
             None => Err(anyhow!(refuse::other(content))),
         },
     }
+}
+
+/// Whether most of the first lines are objects: a log may stand before or among them.
+fn are_objects(content: &[u8]) -> bool {
+    let lines = content
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let (mut objects, mut others) = (0, 0);
+    for line in lines.take(50) {
+        match Object::parse(line) {
+            Ok(_) => objects += 1,
+            Err(error) if error.is_cut => {}
+            Err(_) => others += 1,
+        }
+    }
+    objects > others
 }
 
 /// A table's start, as rows of JSON.
@@ -118,11 +138,8 @@ pub(crate) fn eval_log(path: &Path, members: &[String]) -> Result<Start> {
         .iter()
         .find(|name| members.iter().any(|member| member == *name));
     let header = part(header.context("an Inspect log without a header")?)?;
-    let first = members
-        .iter()
-        .find(|name| source::is_sample(name))
-        .context("an Inspect log without samples")?;
-    let bytes = part(first)?;
+    let first = members.iter().find(|name| source::is_sample(name));
+    let bytes = first.map(|name| part(name)).transpose()?.unwrap_or_default();
     Ok(Start {
         layers: vec![Layer::Samples],
         bytes,
@@ -135,7 +152,13 @@ pub(crate) fn eval_log(path: &Path, members: &[String]) -> Result<Start> {
 impl Start {
     pub fn head(&self, stem: &str) -> Result<Head<'_>> {
         let mut head = Head {
-            stem: stem.to_owned(),
+            stem: stem.rsplit('/').next().unwrap_or(stem).to_owned(),
+            folder: stem
+                .rsplit('/')
+                .nth(1)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned),
+            bytes: &self.bytes,
             shape: Shape::Lines,
             rows: Vec::new(),
             document: None,
@@ -153,7 +176,7 @@ impl Start {
         } else {
             (head.shape, head.document) = self.objects()?;
         }
-        head.rows = self.rows(&head.shape);
+        head.rows = head.rows_at(&head.shape);
         Ok(head)
     }
 
@@ -190,12 +213,14 @@ impl Start {
             }
         }
     }
+}
 
-    /// The rows that the start reaches, as objects.
-    fn rows(&self, shape: &Shape) -> Vec<Object<'_>> {
+impl<'a> Head<'a> {
+    /// The rows of a shape that the start reaches, as objects.
+    pub fn rows_at(&self, shape: &Shape) -> Vec<Object<'a>> {
         let mut splitter = Splitter::new(shape.clone(), 0);
         let mut found = Vec::new();
-        splitter.feed(&self.bytes, &mut found);
+        splitter.feed(self.bytes, &mut found);
         splitter.finish(&mut found);
         let objects = found
             .iter()
@@ -208,17 +233,30 @@ fn first_byte(bytes: &[u8]) -> Option<u8> {
     bytes.iter().copied().find(|byte| !byte.is_ascii_whitespace())
 }
 
-/// Finds the rows inside a document of unknown layout: the arrays of objects that have the same keys as the first such
-/// array. Gives the path to them and the start of a text in which they are the rows.
-pub(crate) fn rows_within(path: &Path, layers: &[Layer]) -> Result<Option<(Shape, Vec<u8>)>> {
-    let bytes = source::head(path, layers, DOCUMENT)?;
+/// A whole document; `None` where it is broken, or larger than one that is read whole.
+pub(crate) fn document(path: &Path, layers: &[Layer]) -> Result<Option<Vec<u8>>> {
+    let mut bytes = source::head(path, layers, DOCUMENT)?;
     if bytes.len() as u64 >= DOCUMENT {
         return Ok(None);
     }
-    let Ok(end) = json::value_end(&bytes, 0) else {
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    let start = bytes.len() - bytes.trim_ascii_start().len();
+    bytes.drain(..start);
+    Ok(json::value_end(&bytes, 0).ok().map(|end| {
+        bytes.truncate(end);
+        bytes
+    }))
+}
+
+/// Finds the rows inside a document of unknown layout: the arrays of objects that have the same keys as the first such
+/// array. Gives the path to them and the start of a text in which they are the rows.
+pub(crate) fn rows_within(path: &Path, layers: &[Layer]) -> Result<Option<(Shape, Vec<u8>)>> {
+    let Some(document) = document(path, layers)? else {
         return Ok(None);
     };
-    let value = json::Raw(&bytes[..end]).value();
+    let value = json::Raw(&document).value();
     let mut tables = Vec::new();
     find_tables(&value, &mut Vec::new(), &mut tables);
     let Some((first_path, first)) = tables.first() else {

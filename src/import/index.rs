@@ -225,10 +225,11 @@ impl Gathered {
         match self.broken.as_slice() {
             [] => match self.notices.first() {
                 Some(notice) => format!("{name} holds no whole row: {}", notice.text),
-                None => format!(
-                    "{name}: no rows ({})",
-                    parts.first().map_or("unknown format", |part| part.format)
-                ),
+                None => {
+                    let what = parts.first().and_then(|part| part.layout.without_rows());
+                    let format = parts.first().map_or("unknown format", |part| part.format);
+                    format!("{name}: {}", what.unwrap_or_else(|| format!("no rows ({format})")))
+                }
             },
             [first, rest @ ..]
                 if rest.iter().all(|fault| !fault.is_broken && fault.what == first.what) && !first.is_broken =>

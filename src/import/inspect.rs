@@ -14,6 +14,8 @@ use crate::record::{Finish, INVALID, Record, letter_index};
 pub(crate) struct Inspect {
     task: String,
     benchmark: String,
+    /// `success`, `error`, `started`, ...
+    status: String,
 }
 
 /// `header` is the log's own description: a `.json` log's first fields, a `.eval` log's `header.json`.
@@ -27,6 +29,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         layout: Box::new(Inspect {
             benchmark: benchmark(&short),
             task: short,
+            status: header.text("status").unwrap_or_else(|| "started".to_owned()),
         }),
         shape: if head.is_eval_log {
             head.shape.clone()
@@ -115,6 +118,13 @@ impl Layout for Inspect {
             String::new()
         };
         format!("Inspect log of {}{epochs}", self.task)
+    }
+
+    fn without_rows(&self) -> Option<String> {
+        Some(format!(
+            "an Inspect log of the task {} (status {}) without samples",
+            self.task, self.status
+        ))
     }
 }
 

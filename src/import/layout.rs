@@ -104,7 +104,7 @@ pub(crate) struct Tally {
 }
 
 /// A format's way to read entries. One for each kind of file.
-pub(crate) trait Layout: Send + Sync {
+pub(crate) trait Layout: Send + Sync + fmt::Debug {
     /// The records of an entry; an error says what is broken in it.
     fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError>;
 
@@ -128,6 +128,11 @@ pub(crate) trait Layout: Send + Sync {
 
     /// The same layout where the writing tool's version is known.
     fn with_version(&self, _version: &str) -> Option<Box<dyn Layout>> {
+        None
+    }
+
+    /// What a file is that holds no entry.
+    fn without_rows(&self) -> Option<String> {
         None
     }
 
@@ -158,6 +163,20 @@ pub(crate) fn mark(record: &mut Record) {
         (Some(pick), Some(gold)) => pick == gold,
         _ => record.pick != INVALID && !record.answer.is_empty() && exact_match(&record.pick, &record.answer),
     };
+}
+
+/// Holds a score that the file states against what pick and answer give; without a gold the file's word stands.
+pub(crate) fn stated_score(record: &mut Record, stated: Option<bool>) {
+    match stated {
+        Some(stated) if record.answer.is_empty() => record.correct = stated,
+        Some(stated) if stated != record.correct => flag(record, "score_differs"),
+        _ => {}
+    }
+}
+
+/// How tools write that there is no pick.
+pub(crate) fn is_nothing(pick: &str) -> bool {
+    matches!(pick, "" | "None" | "null" | "NaN" | "nan")
 }
 
 /// A list of texts: numbers are written as they stand.

@@ -14,12 +14,18 @@ mod json;
 mod layout;
 mod lm_eval;
 mod notes;
+mod opencompass;
+mod own;
+mod parts;
+mod probs;
+mod provenance;
 mod reader;
 mod refuse;
 mod results;
 mod scan;
 mod source;
 mod split;
+mod suggest;
 mod tables;
 mod texts;
 mod tiger;
@@ -53,11 +59,20 @@ pub struct Options {
     pub stop: Option<Arc<AtomicBool>>,
 }
 
+impl Options {
+    /// Where archives are unpacked.
+    fn scratch(&self) -> Option<PathBuf> {
+        self.cache_dir.as_ref().map(|folder| folder.join("unpacked"))
+    }
+}
+
 /// A kind of file that can be opened.
 pub struct Format {
     pub name: &'static str,
     /// One line for the help.
     pub about: &'static str,
+    /// Whether `--map` may say where some columns stand: a record is made of one object.
+    takes_map: bool,
     sniff: fn(&Head) -> Option<Sniffed>,
 }
 
@@ -75,36 +90,55 @@ pub static ALL: &[Format] = &[
     Format {
         name: "inspect",
         about: "Inspect logs (.eval, .json) of multiple-choice tasks",
+        takes_map: true,
         sniff: inspect::sniff,
     },
     Format {
         name: "helm",
         about: "HELM scenario states (.json)",
+        takes_map: false,
         sniff: helm::sniff,
     },
     Format {
         name: "lm-eval",
         about: "lm-evaluation-harness samples, with their results beside",
+        takes_map: true,
         sniff: lm_eval::sniff,
     },
     Format {
         name: "lm-eval-0.3",
         about: "lm-evaluation-harness 0.3 write-outs",
+        takes_map: false,
         sniff: lm_eval::write_out::sniff,
     },
     Format {
         name: "closed",
         about: "closed-answer tables: one row a question, with all its picks",
+        takes_map: false,
         sniff: closed::sniff,
     },
     Format {
         name: "mmlu-pro",
         about: "result lists of the MMLU-Pro authors",
+        takes_map: true,
         sniff: tiger::sniff,
+    },
+    Format {
+        name: "option-probs",
+        about: "tables of option probabilities, one row a question",
+        takes_map: false,
+        sniff: probs::sniff,
+    },
+    Format {
+        name: "opencompass",
+        about: "OpenCompass predictions, and results with details",
+        takes_map: true,
+        sniff: opencompass::sniff,
     },
     Format {
         name: "cloze",
         about: "tables of log-probabilities, one row an option",
+        takes_map: false,
         sniff: cloze::sniff,
     },
 ];
@@ -132,14 +166,20 @@ pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
     let (groups, refused) = folder::groups(paths, options)?;
     let mut traces = Vec::new();
     let mut failed: Vec<anyhow::Error> = Vec::new();
+    let mut parquet = Vec::new();
     for group in groups {
         let is_named = group.is_named;
+        let is_parquet = matches!(&group.content, folder::Content::Own(_, path) if path.is_file());
         match open_group(group, options) {
-            Ok(found) => traces.extend(found),
+            Ok(found) => {
+                parquet.extend((traces.len()..traces.len() + found.len()).filter(|_| is_parquet));
+                traces.extend(found);
+            }
             Err(error) if is_named => return Err(error),
             Err(error) => failed.push(error),
         }
     }
+    let mut traces = parts::join(traces, &parquet)?;
     let skipped: Vec<String> = failed.iter().map(|error| format!("{error:#}")).chain(refused).collect();
     let Some(first) = traces.first_mut() else {
         match skipped.as_slice() {
@@ -194,8 +234,8 @@ pub fn stamp(paths: &[PathBuf]) -> u64 {
 fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
     let (parts, facts) = match group.content {
         folder::Content::Own(open, path) => {
-            let mut trace = open(&path).with_context(|| format!("opening {}", path.display()))?;
-            attach_provenance(&mut trace, &path);
+            let mut trace = open().with_context(|| format!("opening {}", path.display()))?;
+            provenance::attach(&mut trace, &path);
             return Ok(vec![trace]);
         }
         folder::Content::Foreign(parts, facts) => (Arc::new(parts), facts),
@@ -237,7 +277,7 @@ fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
             rule: None,
         };
         note_sample_count(&mut trace);
-        attach_provenance(&mut trace, &facts.path);
+        provenance::attach(&mut trace, &facts.path);
         trace
     };
     Ok(all.into_iter().map(trace).collect())
@@ -271,47 +311,17 @@ fn note_sample_count(trace: &mut Trace) {
     }
 }
 
-/// Puts `provenance/*.json` beside a set into the manifest, under `provenance`.
-fn attach_provenance(trace: &mut Trace, path: &Path) {
-    const LARGEST: u64 = 4 << 20;
-    let folder = if path.is_dir() {
-        path
-    } else {
-        path.parent().unwrap_or(path)
-    }
-    .join("provenance");
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    let read = |path: &PathBuf| {
-        let is_small = path.metadata().is_ok_and(|facts| facts.len() <= LARGEST);
-        let is_json = path.extension().is_some_and(|ending| ending == "json");
-        let value = serde_json::from_slice(&std::fs::read(path).ok().filter(|_| is_small && is_json)?).ok()?;
-        Some((path.file_stem()?.to_string_lossy().into_owned(), value))
-    };
-    let found: serde_json::Map<String, Value> = paths.iter().take(100).filter_map(read).collect();
-    if found.is_empty() {
-        return;
-    }
-    let manifest = trace
-        .manifest
-        .get_or_insert_with(|| Value::Object(serde_json::Map::new()));
-    if let Some(fields) = manifest.as_object_mut() {
-        fields.insert("provenance".to_owned(), Value::Object(found));
-    }
-}
-
 /// Tells what a file is, or why it cannot be opened.
 fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
-    if !options.map.is_empty()
-        && let Some(Ok(sniffed)) = columns::sniff(head, &options.map)
+    let known = ALL.iter().find_map(|format| Some((format, (format.sniff)(head)?)));
+    match known {
+        Some((_, sniffed)) if options.map.is_empty() => return Ok(sniffed),
+        Some((format, sniffed)) => return map_over(head, format, sniffed, &options.map),
+        None => {}
+    }
+    if options.map.is_empty()
+        && let Some(what) = refuse::json_without_answers(head)
     {
-        return Ok(sniffed);
-    }
-    if let Some(sniffed) = ALL.iter().find_map(|format| (format.sniff)(head)) {
-        return Ok(sniffed);
-    }
-    if let Some(what) = refuse::json_without_answers(head) {
         bail!("{what}");
     }
     let is_document = head.document.is_some() && head.source == "JSON" && options.map.is_empty();
@@ -323,6 +333,21 @@ fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
         Some(sniffed) => sniffed,
         None => Err(anyhow!("JSON without rows of answers")),
     }
+}
+
+/// A map over what a format knows: applied, or refused where the format makes a record of several rows.
+fn map_over(head: &Head, format: &Format, sniffed: Sniffed, map: &[(String, String)]) -> Result<Sniffed> {
+    if !format.takes_map {
+        bail!("--map does not apply to {}: their columns are known", format.about);
+    }
+    let rows = head.rows_at(&sniffed.shape);
+    let rows = if rows.is_empty() {
+        head.rows.as_slice()
+    } else {
+        rows.as_slice()
+    };
+    columns::check_there(rows, map)?;
+    Ok(columns::over(sniffed, map))
 }
 
 /// The row of the MMLU set that a record tells of, for its hash: the set's columns in its order.

@@ -36,7 +36,12 @@ pub(super) fn broken_notice(broken: &[Fault], faults: usize, entries: usize) -> 
 
 /// What flags say of several rows at once.
 pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
-    const TOLD: [(&str, &str); 7] = [
+    const TOLD: [(&str, &str); 9] = [
+        ("pick_read", "store no pick: the harness rule read the whole output"),
+        (
+            "letter_read",
+            "store no pick: a bare letter on the first line counts, else the harness rule",
+        ),
         ("nan", "hold NaN where a number belongs"),
         ("no_output", "have no output"),
         (

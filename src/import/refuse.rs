@@ -2,6 +2,7 @@
 
 use super::head::Head;
 use super::json::{Object, Raw};
+use super::suggest;
 
 /// What a JSON file is that holds no rows of a known kind.
 pub(crate) fn json_without_answers(head: &Head) -> Option<String> {
@@ -14,11 +15,7 @@ pub(crate) fn json_without_answers(head: &Head) -> Option<String> {
     if row.has("exact_match_sum") || row.has("doc_hash_reproduced") {
         return Some("counts that are expected of traces, no trace".to_owned());
     }
-    let has = |keys: &[&str]| keys.iter().all(|key| row.has(key));
-    if has(&["question", "options", "answer", "cot_content"]) || has(&["question", "subject", "choices", "answer"]) {
-        return Some("questions without answers of a model".to_owned());
-    }
-    None
+    suggest::is_question_set(row).then(|| "questions without answers of a model".to_owned())
 }
 
 fn document_without_answers(document: &Object) -> Option<String> {
@@ -26,7 +23,7 @@ fn document_without_answers(document: &Object) -> Option<String> {
     if has("lm_eval_first") || has("lm_picks") || has("tiger_chain") || has("exact_match_sum") {
         return Some("counts that are expected of a trace, no trace".to_owned());
     }
-    if is_results(document) {
+    if is_results(document) && !has("samples") {
         let tasks = document.object("results").keys().count();
         return Some(format!(
             "results of lm-eval ({tasks} tasks), without samples: open its samples_*.jsonl"
@@ -45,15 +42,20 @@ fn document_without_answers(document: &Object) -> Option<String> {
     None
 }
 
-/// Whether a document is a results file of lm-eval.
+/// Whether a document is a results file of lm-eval, with samples in it or without.
 pub(crate) fn is_results(document: &Object) -> bool {
     let has = |key: &str| document.has(key);
-    has("results") && (has("config") || has("configs") || has("versions")) && !has("samples")
+    has("results") && (has("config") || has("configs") || has("versions"))
 }
 
 /// What bytes are that are neither JSON nor a table.
 pub(crate) fn other(bytes: &[u8]) -> String {
-    const MAGICS: [(&[u8], &str); 10] = [
+    const MAGICS: [(&[u8], &str); 12] = [
+        (
+            b"version https://git-lfs",
+            "a pointer of Git LFS, not the file itself: git lfs pull fetches it",
+        ),
+        (b"/annex/objects/", "a pointer of git-annex, not the file itself"),
         (b"\xfd7zXZ", "packed with xz: unpack it first"),
         (b"BZh", "packed with bzip2: unpack it first"),
         (b"7z\xbc\xaf", "a 7z archive: unpack it first"),
@@ -85,6 +87,11 @@ pub(crate) fn other(bytes: &[u8]) -> String {
             .is_some_and(|line| line.starts_with("|-") || line.starts_with("|:"))
     {
         return "a text table of results, no answers".to_owned();
+    }
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_none() && first.len() < 4096 && first.split([',', '\t', ';']).count() > 2 {
+        return "a table of one line, a header without rows".to_owned();
     }
     "text that is neither JSON nor a table".to_owned()
 }

@@ -61,26 +61,34 @@ pub(super) fn read_results(sample: &Path, stamp: Option<&str>, known: &[PathBuf]
         }
         return None;
     };
-    let text = |keys: &[&str]| {
-        keys.iter()
-            .try_fold(&results, |value, key| value.get(key))
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
-    let of_arguments = || {
-        let arguments = text(&["config", "model_args"])?;
-        arguments
-            .split(',')
-            .find_map(|part| part.strip_prefix("pretrained=").or(part.strip_prefix("model=")))
-            .map(str::to_owned)
-    };
-    if let Some(name) = text(&["model_name"])
-        .or_else(of_arguments)
-        .filter(|name| !name.is_empty())
-    {
+    if let Some(name) = model_of(&results) {
         facts.name = name;
     }
-    let version = text(&["lm_eval_version"]);
+    let version = version_of(&results);
     facts.manifest = Some(results);
     version
+}
+
+/// The model that a results file tells of.
+pub(super) fn model_of(results: &Value) -> Option<String> {
+    let text = |pointer: &str| results.pointer(pointer).and_then(Value::as_str);
+    let of_arguments = || match results.pointer("/config/model_args")? {
+        Value::String(arguments) => arguments
+            .split(',')
+            .find_map(|part| part.strip_prefix("pretrained=").or(part.strip_prefix("model="))),
+        arguments => arguments
+            .get("pretrained")
+            .or_else(|| arguments.get("model"))
+            .and_then(Value::as_str),
+    };
+    let name = text("/model_name").or_else(of_arguments);
+    name.filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// The harness's version, where a results file tells it.
+pub(super) fn version_of(results: &Value) -> Option<String> {
+    results
+        .get("lm_eval_version")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }

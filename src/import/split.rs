@@ -9,6 +9,8 @@ pub(crate) enum Shape {
     Stream,
     /// The elements of the array under these keys (`*` matches any); no key: of the outermost array.
     Array(Vec<String>),
+    /// The values of the object under these keys; no key: of the outermost object.
+    Fields(Vec<String>),
 }
 
 /// A row found: byte offsets in the file, and the line on which it starts (from 1).
@@ -44,6 +46,8 @@ struct Tree {
     is_escaped: bool,
     is_key: bool,
     expects_key: bool,
+    /// Rows have keys, and what comes next is one.
+    expects_row_key: bool,
     key: Vec<u8>,
     /// The value that comes is under the next key of the path.
     is_on_path: bool,
@@ -195,7 +199,7 @@ impl Splitter {
 
     fn path(&self) -> &[String] {
         match &self.shape {
-            Shape::Array(path) => path,
+            Shape::Array(path) | Shape::Fields(path) => path,
             _ => &[],
         }
     }
@@ -206,7 +210,7 @@ impl Splitter {
     }
 
     fn begin_row(&mut self, at: u64) {
-        if self.is_row_level() && self.open.is_none() {
+        if self.is_row_level() && self.open.is_none() && !self.tree.expects_row_key {
             self.open = Some((at, self.line));
         }
     }
@@ -232,10 +236,12 @@ impl Splitter {
         if self.tree.rows.is_none() {
             let length = self.path().len();
             let is_outermost = self.tree.depth == 0;
-            if bracket == b'['
+            let is_keyed = matches!(self.shape, Shape::Fields(_));
+            if bracket == if is_keyed { b'{' } else { b'[' }
                 && ((is_outermost && length == 0) || (self.tree.is_on_path && self.tree.matched + 1 == length))
             {
                 self.tree.rows = Some(self.tree.depth + 1);
+                self.tree.expects_row_key = is_keyed;
             } else if bracket == b'{' && self.tree.is_on_path && self.tree.matched + 1 < length {
                 self.tree.matched += 1;
                 self.tree.expects_key = true;
@@ -255,6 +261,7 @@ impl Splitter {
         if self.is_row_level() {
             self.end_row(at, found);
             self.tree.rows = None;
+            self.tree.expects_row_key = false;
         } else if self.tree.rows.is_none() && self.tree.depth == self.tree.matched + 1 && self.tree.matched > 0 {
             self.tree.matched -= 1;
         }
@@ -274,12 +281,16 @@ impl Splitter {
     fn comma(&mut self, at: u64, found: &mut Vec<Found>) {
         if self.is_row_level() {
             self.end_row(at, found);
+            self.tree.expects_row_key = matches!(self.shape, Shape::Fields(_));
         }
         self.tree.expects_key = self.is_path_level();
         self.tree.is_on_path = false;
     }
 
     fn colon(&mut self) {
+        if self.is_row_level() {
+            self.tree.expects_row_key = false;
+        }
         if self.is_path_level() && self.tree.is_key {
             let wanted = &self.path()[self.tree.matched];
             self.tree.is_on_path = wanted == "*" || wanted.as_bytes() == self.tree.key;
@@ -325,6 +336,25 @@ mod tests {
             assert_eq!(
                 rows(path(&["*", "*", "details", "*"]), nested, block).0,
                 ["{\"a\": 1}", "{\"a\": 2}"]
+            );
+            let fields = |keys: &[&str]| Shape::Fields(keys.iter().map(|key| (*key).to_owned()).collect());
+            assert_eq!(
+                rows(
+                    fields(&[]),
+                    "{\"0\": {\"a\": \"}\"},\n\"1\": [2], \"k\" : \"v\"}",
+                    block
+                )
+                .0,
+                ["{\"a\": \"}\"}", "[2]", "\"v\""]
+            );
+            assert_eq!(
+                rows(
+                    fields(&["d"]),
+                    r#"{"x": {"0": 1}, "d": {"type": "GEN", "0": {"p": {"q": 1}}}, "y": 2}"#,
+                    block
+                )
+                .0,
+                ["\"GEN\"", r#"{"p": {"q": 1}}"#]
             );
             assert_eq!(
                 rows(Shape::Stream, "{\"a\":\n1}\n{\"b\": 2}", block).0,

@@ -1,7 +1,6 @@
 //! The terminal: event in, state changed, effect out. Only this file starts threads and touches the terminal.
 
 mod app;
-mod joined;
 pub mod keymap;
 mod live;
 mod panes;
@@ -35,6 +34,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::engine::Control;
 use crate::extract::Rule;
 use crate::filter::Derived;
+use crate::joined;
 use crate::run::Update;
 use crate::trace::Trace;
 

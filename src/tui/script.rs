@@ -9,13 +9,14 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::joined;
 use crate::run::Update;
 use crate::trace::Trace;
 
 use super::app::{App, Effect, Event, How};
 use super::theme::Theme;
 use super::worker::{Worker, fetch};
-use super::{Options, bytes_a_row, derive, export, joined, keymap};
+use super::{Options, bytes_a_row, derive, export, keymap};
 
 /// A screen driven by hand.
 #[derive(Debug)]

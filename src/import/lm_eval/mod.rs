@@ -1,6 +1,7 @@
 //! lm-evaluation-harness: the samples files of every generation since 0.4.0, log-likelihood and generated.
 
 mod row;
+pub(crate) mod within;
 pub(crate) mod write_out;
 
 use std::borrow::Cow;
@@ -32,9 +33,6 @@ const GENERATED: u16 = 16;
 /// Further responses of a row that the filter did not take.
 const UNUSED_RESPONSES: u16 = 32;
 
-/// The row stores no filtered response.
-const NO_PICK: u16 = 64;
-
 #[derive(Debug, Clone)]
 pub(crate) struct LmEval {
     /// The task, as the file's name tells it.
@@ -43,12 +41,13 @@ pub(crate) struct LmEval {
     version: Option<String>,
 }
 
+fn is_sample(row: &Object) -> bool {
+    let has_answer = row.has("resps") || row.has("filtered_resps");
+    let is_named = ["doc", "target", "doc_id", "doc_hash"].iter().any(|key| row.has(key));
+    (row.has("doc") && row.has("arguments")) || (is_named && has_answer)
+}
+
 pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
-    let has_answer = |row: &Object| row.has("resps") || row.has("filtered_resps");
-    let is_sample = |row: &Object| {
-        let is_named = ["doc", "target", "doc_id", "doc_hash"].iter().any(|key| row.has(key));
-        (row.has("doc") && row.has("arguments")) || (is_named && has_answer(row))
-    };
     let row = head.rows.iter().find(|row| is_sample(row))?;
     let named = task_and_stamp(&head.stem);
     let doc = row.object("doc");
@@ -324,9 +323,6 @@ fn generated(mut answer: Answer, row: &Object) -> Result<Vec<Answer>, RowError> 
     if texts.len() > count {
         answer.traits |= UNUSED_RESPONSES;
     }
-    if picks.is_empty() {
-        answer.traits |= NO_PICK;
-    }
     let one = |i: usize| {
         let mut record = answer.record.clone();
         record.attempt = i as i64;
@@ -367,8 +363,5 @@ pub(crate) fn traits_notices(traits: u16, notices: &mut Vec<Notice>) {
             "unused_responses",
             "rows hold several responses and one pick: the first response is shown",
         );
-    }
-    if traits & NO_PICK != 0 {
-        tell("no_pick", "rows store no pick: the harness rule read the whole output");
     }
 }

@@ -1,0 +1,95 @@
+//! Our own kinds, wherever they lie: parquet of records or of five attempts, plain or packed, and run folders in archives.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::head::Start;
+use super::json::Object;
+use super::source::{Layer, Source};
+use crate::trace::Trace;
+
+/// Whether the rows of a parquet file are those of a trace that opens as it is.
+pub(super) fn is_trace(start: &Start) -> bool {
+    let first = start.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let columns: Vec<String> = Object::read(first).0.keys().map(str::to_owned).collect();
+    crate::parquet::is_trace(&columns)
+}
+
+/// Opens a parquet trace from under its packing. What is unpacked goes when the trace does.
+pub(super) fn open_parquet(path: &Path, layers: Vec<Layer>, scratch: Option<&Path>) -> Result<Trace> {
+    if layers.is_empty() {
+        return crate::parquet::open(path);
+    }
+    let source = Source::new(path, layers, scratch);
+    let folder = folder_in(scratch)?;
+    let plain = folder.path().join("records.parquet");
+    unpack(&source, &plain)?;
+    let mut trace = crate::parquet::open(&plain).with_context(|| format!("opening {}", source.name()))?;
+    trace.path = Some(path.to_owned());
+    trace.name = super::folder::stem_of(path, &source.layers)
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    Ok(trace)
+}
+
+/// A run folder inside an archive.
+#[derive(Debug, Clone)]
+pub(super) struct ArchivedRun {
+    /// The folder with a slash at its end, or nothing.
+    folder: String,
+    files: Vec<String>,
+}
+
+const RUN_FILES: [&str; 3] = ["run.json", "records.parquet", "journal.jsonl"];
+
+impl ArchivedRun {
+    pub fn holds(&self, member: &str) -> bool {
+        self.files.iter().any(|file| file == member)
+    }
+}
+
+/// The run folders among an archive's files: those with a manifest and rows.
+pub(super) fn runs_in_archive(members: &[String]) -> Vec<ArchivedRun> {
+    let folders = members.iter().filter_map(|member| member.strip_suffix("run.json"));
+    let folders = folders.filter(|folder| folder.is_empty() || folder.ends_with('/'));
+    let run = |folder: &str| {
+        let inside = RUN_FILES.iter().map(|name| format!("{folder}{name}"));
+        ArchivedRun {
+            folder: folder.to_owned(),
+            files: inside.filter(|name| members.contains(name)).collect(),
+        }
+    };
+    folders.map(run).filter(|run| run.files.len() > 1).collect()
+}
+
+pub(super) fn open_archived_run(path: &Path, run: &ArchivedRun, scratch: Option<&Path>) -> Result<Trace> {
+    let folder = folder_in(scratch)?;
+    for file in &run.files {
+        let source = Source::new(path, vec![Layer::Member(file.clone())], scratch);
+        unpack(&source, &folder.path().join(&file[run.folder.len()..]))?;
+    }
+    let mut trace =
+        crate::store::open(folder.path()).with_context(|| format!("opening {}{}", path.display(), run.folder))?;
+    trace.path = Some(path.to_owned());
+    Ok(trace)
+}
+
+fn folder_in(scratch: Option<&Path>) -> Result<tempfile::TempDir> {
+    let folder = match scratch {
+        Some(folder) if std::fs::create_dir_all(folder).is_ok() => tempfile::tempdir_in(folder),
+        _ => tempfile::tempdir(),
+    };
+    folder.context("no room for unpacked files")
+}
+
+fn unpack(source: &Source, to: &Path) -> Result<()> {
+    let mut from = source.unpacked()?;
+    std::io::Seek::rewind(&mut from)?;
+    let mut to = File::create(to).context("writing a temporary file")?;
+    std::io::copy(&mut from, &mut to).context("writing a temporary file")?;
+    Ok(())
+}
