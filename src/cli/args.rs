@@ -75,7 +75,8 @@ Examples:
 Examples:
   markbook open traces.parquet -f 'invalid cat:law'
   markbook open run-a run-b --rule tiger_chain
-  markbook open odd.csv --map pick=pred,answer=gold,reasoning=output
+  markbook open odd.csv --map pick=pred,answer=gold,reasoning=output,options=A+B+C+D
+  markbook open org/trace-set@main             a data set of the hub; HF_TOKEN opens private ones
   markbook open traces.parquet --print         the first screen as text")]
     Open(OpenArgs),
     /// Write rows to a file: JSONL, CSV, parquet or the harness's own files
@@ -241,13 +242,13 @@ pub enum Dtype {
 /// Which traces, read how.
 #[derive(Debug, Clone, Args)]
 pub struct TraceArgs {
-    /// Run folders, folders of runs, or any trace
+    /// Run folders, folders of runs, any trace, or a set of the hub: ORG/NAME[@REVISION]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Read the outputs by this rule instead of the stored picks
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
-    /// Which column of the file is which of ours: pick=pred,reasoning=output
+    /// Which column of the file is which of ours: pick=pred,reasoning=output (a.b reaches into objects)
     #[arg(long, value_delimiter = ',', value_name = "OURS=THEIRS", value_parser = mapping)]
     pub map: Vec<(String, String)>,
 }
@@ -314,7 +315,7 @@ pub struct RescoreArgs {
 
 #[derive(Debug, Clone, Args)]
 pub struct CompareArgs {
-    /// A run folder or trace
+    /// A run folder, a trace, or a set of the hub
     pub a: PathBuf,
     /// What it is compared with
     pub b: PathBuf,
@@ -378,7 +379,7 @@ pub struct PromptsArgs {
 
 #[derive(Debug, Clone, Args)]
 pub struct FetchArgs {
-    /// smollm2-135m, a model or a data set of the hub
+    /// smollm2-135m, a model of the hub, cais/mmlu, TIGER-Lab/MMLU-Pro, or datasets/ORG/NAME for a set of traces
     pub name: String,
 }
 
@@ -434,8 +435,6 @@ fn top_p(text: &str) -> Result<f64, String> {
 }
 
 fn mapping(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((ours, theirs)) if !ours.is_empty() && !theirs.is_empty() => Ok((ours.to_owned(), theirs.to_owned())),
-        _ => Err("written OURS=THEIRS, as pick=pred".into()),
-    }
+    let mut pairs = crate::import::parse_map(text).map_err(|error| error.to_string())?;
+    pairs.pop().ok_or_else(|| "written OURS=THEIRS, as pick=pred".into())
 }

@@ -4,6 +4,7 @@
 
 pub mod args;
 mod bench;
+mod inputs;
 mod plain;
 mod prepare;
 mod questions;

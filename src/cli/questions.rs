@@ -111,6 +111,10 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<End> {
             hub::dataset(&args.name, config, &splits, &mut watch)
                 .map(|found| found.splits.into_iter().flat_map(|split| split.files).collect())
         }
+        None if args.name.starts_with("datasets/") => match hub::trace_set(&args.name) {
+            Some(name) => hub::traces(name, &mut watch).map(|found| found.files),
+            None => usage(Err(anyhow::anyhow!("{:?} is no data set of the hub", args.name))),
+        },
         None => match usage(ModelName::parse(&args.name))? {
             ModelName::Folder(path) | ModelName::Gguf(path) => Ok(vec![path]),
             name => hub::model(&name, &mut watch).map(|found| found.files),

@@ -12,7 +12,7 @@ use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
 use crate::extract::Rule;
 use crate::rescore::{Rescored, rescore as read_again};
-use crate::stats::{self, IntervalKind, Report, RunReport, percent};
+use crate::stats::{self, IntervalKind, RunReport, percent};
 use crate::trace::Trace;
 use crate::tui::safe_line;
 use crate::{check as integrity, extract};
@@ -29,15 +29,20 @@ pub(super) fn stats(args: &StatsArgs) -> Result<End> {
     Ok(End::Done)
 }
 
-fn report(traces: &[Trace]) -> Report {
-    Report {
-        runs: traces.iter().flat_map(|trace| stats::report(trace, None)).collect(),
-    }
-}
-
-/// The `stats` JSON of traces.
+/// The `stats` JSON of traces: figures, and beside them what the file is and what opening it told.
 pub(super) fn print_json(traces: &[Trace]) -> Result<()> {
-    put_json(&report(traces))
+    let mut runs = Vec::new();
+    for trace in traces {
+        for run in stats::report(trace, None) {
+            let mut run = serde_json::to_value(&run).context("figures do not turn into JSON")?;
+            let notices: Vec<&str> = trace.notices.iter().map(|notice| notice.text.as_str()).collect();
+            run["kind"] = trace.kind.clone().into();
+            run["notices"] = notices.into();
+            run["provenance"] = trace.provenance().cloned().into();
+            runs.push(run);
+        }
+    }
+    put_json(&serde_json::json!({ "runs": runs }))
 }
 
 fn put_json(value: &impl Serialize) -> Result<()> {
@@ -50,21 +55,29 @@ fn put_json(value: &impl Serialize) -> Result<()> {
 /// The figures as a table.
 pub(super) fn print_table(traces: &[Trace]) -> Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for (at, run) in report(traces).runs.iter().enumerate() {
+    let runs = traces.iter().flat_map(|trace| {
+        let reports = stats::report(trace, None);
+        reports.into_iter().map(move |run| (trace, run))
+    });
+    for (at, (trace, run)) in runs.enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
-        table(run, &mut out)?;
+        table(trace, &run, &mut out)?;
     }
     out.flush()?;
     Ok(())
 }
 
-fn table(run: &RunReport, out: &mut impl Write) -> Result<()> {
+fn table(trace: &Trace, run: &RunReport, out: &mut impl Write) -> Result<()> {
     let benchmark = run.benchmark.as_deref().unwrap_or("trace");
     writeln!(out, "{} · {}", safe_line(&run.model), safe_line(benchmark))?;
     if let Some(path) = &run.path {
         writeln!(out, "  {}", safe_line(path))?;
+    }
+    writeln!(out, "  {}", safe_line(&trace.kind))?;
+    for line in trace.provenance_lines() {
+        writeln!(out, "  provenance · {}", safe_line(&line))?;
     }
     let kind = match run.ci_kind {
         Some(IntervalKind::Clustered) => "over questions (clustered)",

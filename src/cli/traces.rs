@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::args::{Color, ExportArgs, Look, OpenArgs, TraceArgs};
+use super::inputs::Inputs;
 use super::prepare::Job;
 use super::{End, reports, usage};
 use crate::export::{self, Extra, Target};
@@ -13,12 +14,17 @@ use crate::extract::Rule;
 use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode};
 use crate::run::Summary;
 use crate::trace::{Rows, Trace};
-use crate::{import, rescore, store, tui};
+use crate::{rescore, store, tui};
 
-/// Opens what the arguments name, with the picks of `--rule` where one is given; notices go to standard error.
+/// Opens what the arguments name, with the picks of `--rule` where one is given.
 pub(super) fn load(args: &TraceArgs) -> Result<Vec<Trace>> {
+    usage(args.rule.as_deref().map(Rule::parse).transpose())?;
+    open_inputs(&Inputs::find(&args.paths)?, args)
+}
+
+fn open_inputs(inputs: &Inputs, args: &TraceArgs) -> Result<Vec<Trace>> {
     let rule = usage(args.rule.as_deref().map(Rule::parse).transpose())?;
-    let mut traces = open_paths(&args.paths, &args.map)?;
+    let mut traces = inputs.open(&args.map)?;
     if let Some(rule) = &rule {
         for trace in &mut traces {
             rescore::rescore(trace, rule)?;
@@ -29,16 +35,7 @@ pub(super) fn load(args: &TraceArgs) -> Result<Vec<Trace>> {
 
 /// The traces of some paths; without any, the recorded demo.
 pub(super) fn open_paths(paths: &[PathBuf], map: &[(String, String)]) -> Result<Vec<Trace>> {
-    if paths.is_empty() {
-        return store::recorded_demo();
-    }
-    let cache_dir = crate::hub::home().ok().map(|home| home.join("cache"));
-    let options = import::Options {
-        map: map.to_vec(),
-        cache_dir,
-        ..import::Options::default()
-    };
-    import::open(paths, &options)
+    Inputs::find(paths)?.open(map)
 }
 
 /// Tells what was found odd while opening.
@@ -66,17 +63,16 @@ pub(super) fn tui_options(look: &Look, filter: Option<String>, command: Option<V
 }
 
 pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
-    for path in &args.trace.paths {
-        anyhow::ensure!(path.exists(), "{} does not exist", path.display());
-    }
     if let Some(filter) = &args.filter {
         // Words are checked before the screen is taken; names once the rows are there.
         usage(Filter::parse(filter, Mode::Strict, &Rows::default()))?;
     }
     usage(args.trace.rule.as_deref().map(Rule::parse).transpose())?;
+    // What comes from the hub is fetched before the screen is taken.
+    let inputs = Inputs::find(&args.trace.paths)?;
     let options = tui_options(look, args.filter.clone(), Some(command_of(args)));
     if args.print {
-        let traces = load(&args.trace)?;
+        let traces = open_inputs(&inputs, &args.trace)?;
         let (width, height) = crossterm::terminal::size().unwrap_or((120, 40));
         let (width, height) = if std::io::stdout().is_terminal() {
             (width, height)
@@ -88,13 +84,13 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
         return Ok(End::Done);
     }
     if !tui::can_draw() {
-        let traces = load(&args.trace)?;
+        let traces = open_inputs(&inputs, &args.trace)?;
         tell_notices(&traces);
         reports::print_table(&filtered(&traces, args.filter.as_deref())?)?;
         return Ok(End::Done);
     }
     let trace_args = args.trace.clone();
-    let exit = tui::browse(move || load(&trace_args), options)?;
+    let exit = tui::browse(move || open_inputs(&inputs, &trace_args), options)?;
     if args.stats_on_exit {
         println!("{}", exit.stats_json());
     }

@@ -19,6 +19,42 @@ pub(super) fn needed(id: &str, files: &[String], config: Option<&str>, splits: &
     Ok(find(id, files, config, splits)?.into_values().flatten().collect())
 }
 
+/// The files that may hold answers: the parquet files, else rows and logs of any kind; and `provenance/*.json`.
+pub(super) fn traces(id: &str, files: &[String]) -> Result<Vec<String>> {
+    const PACKINGS: [&str; 3] = [".gz", ".zst", ".zip"];
+    const ROWS: [&str; 5] = [".jsonl", ".json", ".csv", ".tsv", ".eval"];
+    let bare = |file: &str| {
+        let packing = PACKINGS.iter().find_map(|ending| file.strip_suffix(ending));
+        packing.unwrap_or(file).to_ascii_lowercase()
+    };
+    let is_provenance = |file: &str| file.starts_with("provenance/") || file.contains("/provenance/");
+    let is_about = |file: &str| {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        name.starts_with('.') || name == "dataset_infos.json" || name == "dataset_info.json"
+    };
+    let of = |endings: &[&str]| -> Vec<String> {
+        let wanted = files.iter().filter(|file| !is_provenance(file) && !is_about(file));
+        let wanted = wanted.filter(|file| {
+            let file = bare(file);
+            endings.iter().any(|ending| file.ends_with(ending))
+        });
+        wanted.cloned().collect()
+    };
+    let mut found = of(&[".parquet"]);
+    if found.is_empty() {
+        found = of(&ROWS);
+    }
+    if found.is_empty() {
+        found = files.iter().filter(|file| file.ends_with(".zip")).cloned().collect();
+    }
+    if found.is_empty() {
+        bail!("{id} has no files that could be traces; it has {}", some_of(files));
+    }
+    let is_note = |file: &&String| is_provenance(file) && file.ends_with(".json");
+    found.extend(files.iter().filter(is_note).cloned());
+    Ok(found)
+}
+
 /// The splits of a snapshot, in the order asked for.
 pub(super) fn group(id: &str, config: Option<&str>, splits: &[&str], snapshot: &Snapshot) -> Result<Vec<Split>> {
     let mut found = find(id, &snapshot.names, config, splits)?;
@@ -192,6 +228,36 @@ mod tests {
         );
         let converted = files(&["default/test/0000.parquet", "default/test/0001.parquet"]);
         assert_eq!(needed("org/set", &converted, None, &["test"]).unwrap(), converted);
+    }
+
+    #[test]
+    fn trace_sets_are_their_parquet_files_else_their_rows_with_the_notes_on_how_they_were_made() {
+        let set = files(&[
+            "README.md",
+            ".gitattributes",
+            "data/test-00000-of-00002.parquet",
+            "data/test-00001-of-00002.parquet",
+            "extra.jsonl",
+            "provenance/run.json",
+        ]);
+        assert_eq!(
+            traces("org/set", &set).unwrap(),
+            [
+                "data/test-00000-of-00002.parquet",
+                "data/test-00001-of-00002.parquet",
+                "provenance/run.json"
+            ]
+        );
+        let rows = files(&["a.jsonl.gz", "b.json", "dataset_infos.json", "logs/x.eval"]);
+        assert_eq!(
+            traces("org/set", &rows).unwrap(),
+            ["a.jsonl.gz", "b.json", "logs/x.eval"]
+        );
+        let error = traces("org/set", &files(&["README.md"])).unwrap_err().to_string();
+        assert!(
+            error.contains("no files that could be traces; it has README.md"),
+            "{error}"
+        );
     }
 
     #[test]

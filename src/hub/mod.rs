@@ -21,7 +21,7 @@ use anyhow::{Result, bail};
 use hf_hub::RepoType;
 
 pub use dataset::Split;
-pub use name::ModelName;
+pub use name::{ModelName, trace_set};
 pub use progress::{Progress, Stopped};
 pub use settings::{Settings, Token};
 
@@ -56,6 +56,17 @@ pub struct FoundData {
     pub splits: Vec<Split>,
 }
 
+/// A set of traces that lies on this machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundTraces {
+    /// The folder of the whole set, laid out as on the hub.
+    pub path: PathBuf,
+    pub id: String,
+    /// The commit it was taken at.
+    pub revision: String,
+    pub files: Vec<PathBuf>,
+}
+
 /// Finds or fetches a model, with the settings of the environment.
 ///
 /// # Errors
@@ -79,6 +90,15 @@ pub fn dataset(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<FoundData> {
     Settings::from_env()?.dataset(id, config, splits, watch)
+}
+
+/// Finds or fetches every file of a data set that may be traces, with the settings of the environment. `id` may end in
+/// `@revision`.
+///
+/// # Errors
+/// As [`model`].
+pub fn traces(id: &str, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<FoundTraces> {
+    Settings::from_env()?.traces(id, watch)
 }
 
 /// Where markbook keeps what it makes: `$MARKBOOK_HOME`, else `markbook` in the platform's data directory.
@@ -115,10 +135,7 @@ impl Settings {
         splits: &[&str],
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<FoundData> {
-        let (id, revision) = match id.split_once('@') {
-            Some((id, revision)) => (id, Some(revision)),
-            None => (id, None),
-        };
+        let (id, revision) = name::split_revision(id);
         if !name::is_hub_id(id) {
             bail!("{id:?} is no data set of the hub: its names look like cais/mmlu or TIGER-Lab/MMLU-Pro");
         }
@@ -130,6 +147,24 @@ impl Settings {
             path: snapshot.folder,
             id: id.to_owned(),
             revision: snapshot.commit,
+        })
+    }
+}
+
+impl Settings {
+    /// As [`traces`], with these settings.
+    pub fn traces(&self, id: &str, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<FoundTraces> {
+        let (id, revision) = name::split_revision(id);
+        if !name::is_hub_id(id) {
+            bail!("{id:?} is no data set of the hub: its names look like org/name");
+        }
+        let source = Source::new(id, RepoType::Dataset, revision);
+        let snapshot = snapshot::obtain(self, &source, &Want::Traces, &mut Watch::new(watch))?;
+        Ok(FoundTraces {
+            path: snapshot.folder,
+            id: id.to_owned(),
+            revision: snapshot.commit,
+            files: snapshot.files,
         })
     }
 }

@@ -72,6 +72,31 @@ pub(super) fn is_hub_id(text: &str) -> bool {
         .is_some_and(|(organisation, name)| is_word(organisation) && is_word(name))
 }
 
+/// What a path that is not there may name on the hub: `org/name[@revision]`, with `datasets/` before it or not. Names
+/// that end like a file's are files that are missing.
+pub fn trace_set(text: &str) -> Option<&str> {
+    const FILES: [&str; 13] = [
+        "parquet", "jsonl", "ndjson", "json", "csv", "tsv", "eval", "zip", "gz", "zst", "txt", "log", "gguf",
+    ];
+    let name = text.strip_prefix("datasets/").unwrap_or(text);
+    let (id, revision) = split_revision(name);
+    let ending = Path::new(id)
+        .extension()
+        .map(|ending| ending.to_string_lossy().to_ascii_lowercase());
+    let is_file = ending.is_some_and(|ending| FILES.contains(&ending.as_str()));
+    let is_revision = revision.is_none_or(|revision| !revision.is_empty() && !revision.contains(['\\', ':', '@']));
+    (is_hub_id(id) && !is_file && is_revision && revision.is_none_or(|revision| !revision.contains("..")))
+        .then_some(name)
+}
+
+/// A name, and what stands after its `@`.
+pub(super) fn split_revision(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('@') {
+        Some((id, revision)) => (id, Some(revision)),
+        None => (text, None),
+    }
+}
+
 fn is_word(text: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     (1..=96).contains(&text.len())
@@ -156,6 +181,25 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(ModelName::parse(text).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_set_of_traces_is_told_from_a_file_that_is_missing() {
+        for (text, name) in [
+            ("org/name", Some("org/name")),
+            ("org/name@v1.0", Some("org/name@v1.0")),
+            ("org/name@refs/pr/3", Some("org/name@refs/pr/3")),
+            ("datasets/org/name", Some("org/name")),
+            ("results/law.jsonl", None),
+            ("results/law.JSON.gz", None),
+            ("a/b/c", None),
+            ("./a/b", None),
+            ("name", None),
+            ("org/name@", None),
+            ("org/name@../x", None),
+        ] {
+            assert_eq!(trace_set(text), name, "{text}");
         }
     }
 

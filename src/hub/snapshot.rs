@@ -44,6 +44,8 @@ pub(super) enum Want<'a> {
         config: Option<&'a str>,
         splits: &'a [&'a str],
     },
+    /// Everything that may be answers, and the notes on how they were made.
+    Traces,
 }
 
 impl Want<'_> {
@@ -51,6 +53,7 @@ impl Want<'_> {
         match self {
             Want::Model { file } => weights::needed(id, files, *file),
             Want::Data { config, splits } => dataset::needed(id, files, *config, splits),
+            Want::Traces => dataset::traces(id, files),
         }
     }
 }
@@ -98,7 +101,7 @@ pub(super) fn obtain(settings: &Settings, source: &Source, want: &Want, watch: &
             "HF_HUB_OFFLINE is set and {id} at {} is not in the cache {}: {missing:#}. To go on: unset it, or {}",
             source.revision,
             settings.cache.display(),
-            ways_out(source, settings)
+            ways_out(source, want, settings)
         ),
         _ => {}
     }
@@ -127,7 +130,7 @@ pub(super) fn obtain(settings: &Settings, source: &Source, want: &Want, watch: &
         (Err(error), Err(_)) if error.is::<Unreachable>() => {
             bail!(
                 "{id} cannot be fetched: {error}. To go on: {}",
-                ways_out(source, settings)
+                ways_out(source, want, settings)
             )
         }
         (result, _) => result,
@@ -135,14 +138,18 @@ pub(super) fn obtain(settings: &Settings, source: &Source, want: &Want, watch: &
 }
 
 /// What can be done where the hub is out of reach.
-fn ways_out(source: &Source, settings: &Settings) -> String {
+fn ways_out(source: &Source, want: &Want, settings: &Settings) -> String {
+    let prefix = if matches!(want, Want::Traces) { "datasets/" } else { "" };
     let elsewhere = format!(
-        "set HF_ENDPOINT to a mirror, or run `markbook fetch {}` where there is a network and use its cache ({}) with \
-         HF_HUB_OFFLINE=1",
+        "set HF_ENDPOINT to a mirror, or run `markbook fetch {prefix}{}` where there is a network and use its cache ({}) \
+         with HF_HUB_OFFLINE=1",
         source.id,
         settings.cache.display()
     );
     match source.kind {
+        RepoType::Dataset if matches!(want, Want::Traces) => {
+            format!("name the path of a copy of the set's files, {elsewhere}")
+        }
         RepoType::Dataset => {
             format!("--data DIR with the set's parquet files, --data embedded for the built-in questions, {elsewhere}")
         }
@@ -169,6 +176,9 @@ fn find_cached(cache: &Cache, source: &Source, want: &Want) -> Result<Snapshot> 
     if !is_commit(&commit) {
         bail!("its cache names no commit");
     }
+    if matches!(want, Want::Traces) && !all_traces(source, &commit, cache).is_file() {
+        bail!("not all of its files are there");
+    }
     let folder = cache.repo(repo).pointer_path(&commit);
     let mut there = Vec::new();
     list_folder(&folder, "", &mut there);
@@ -178,6 +188,17 @@ fn find_cached(cache: &Cache, source: &Source, want: &Want) -> Result<Snapshot> 
         Some(missing) => bail!("{missing} is missing"),
         None => Ok(Snapshot::new(folder, &commit, names)),
     }
+}
+
+/// What says that all traces of a commit were fetched: which files a set has is not to be seen in its folder. It is a
+/// reference, as branches have.
+fn all_traces(source: &Source, commit: &str, cache: &Cache) -> PathBuf {
+    let repo = source.at(&trace_reference(commit)).folder_name();
+    cache.path().join(repo).join("refs").join(trace_reference(commit))
+}
+
+fn trace_reference(commit: &str) -> String {
+    format!("markbook-traces-{}", &commit[..12])
 }
 
 fn download(client: &Client, source: &Source, want: &Want, watch: &mut Watch) -> Result<Snapshot> {
@@ -208,6 +229,11 @@ fn download(client: &Client, source: &Source, want: &Want, watch: &mut Watch) ->
                 bail!("{id}: {} names {missing:?}, which is not there", weights::INDEX);
             }
         }
+    }
+    if matches!(want, Want::Traces) {
+        let repo = client.cache.repo(source.at(&trace_reference(&commit)));
+        let written = repo.create_ref(&commit);
+        written.with_context(|| format!("cannot write into {}", client.cache.path().display()))?;
     }
     if source.revision != commit {
         let written = client.cache.repo(repo).create_ref(&commit);
@@ -281,7 +307,11 @@ mod tests {
     #[test]
     fn out_of_reach_every_way_out_is_named() {
         let settings = Settings::from_variables(&|_| None, Some(Path::new("/home/ada")), Some("/data".into())).unwrap();
-        let model = ways_out(&Source::new("org/name", RepoType::Model, None), &settings);
+        let model = ways_out(
+            &Source::new("org/name", RepoType::Model, None),
+            &Want::Model { file: None },
+            &settings,
+        );
         for way in [
             "--model DIR",
             ".gguf",
@@ -292,7 +322,11 @@ mod tests {
         ] {
             assert!(model.contains(way), "{way}: {model}");
         }
-        let data = ways_out(&Source::new("org/name", RepoType::Dataset, None), &settings);
+        let splits = Want::Data {
+            config: None,
+            splits: &[],
+        };
+        let data = ways_out(&Source::new("org/name", RepoType::Dataset, None), &splits, &settings);
         assert!(
             data.contains("--data DIR") && data.contains("--data embedded"),
             "{data}"
