@@ -11,8 +11,8 @@ use super::work;
 use crate::engine::candle::bench::flops_per_token;
 use crate::engine::candle::{CandleEngine, streamed};
 use crate::engine::{Ask, Control, Engine, Event, Request, Rounding, Scores};
+use crate::extract::argmax::ArgMax;
 use crate::hub;
-use crate::stats::argmax_first;
 
 /// What a run spends at most on measuring before its first question, in seconds, and how fast an f32 product is taken to
 /// be on one thread for that, in floating-point operations a second.
@@ -104,7 +104,7 @@ fn compare(pairs: &[(Scores, Scores)]) -> Option<Rounding> {
             rounding.largest = rounding.largest.max(difference);
             rounding.continuations += 1;
         }
-        let pick = |scores: &Scores| argmax_first(&scores.log_likelihoods);
+        let pick = |scores: &Scores| ArgMax::Sum.pick(&scores.log_likelihoods, &[], &[]);
         rounding.changed_picks += usize::from(pick(own) != pick(wide));
     }
     rounding.mean = sum / rounding.continuations as f64;

@@ -200,7 +200,11 @@ fn whole_benchmarks_have_the_harnesss_scores_groups_and_hashes() {
 fn held(record: &Record) -> Record {
     Record {
         question_id: 0,
-        category: record.category.clone(),
+        // MMLU's four groups are no column of its rows.
+        category: match record.benchmark.as_str() {
+            "mmlu" => String::new(),
+            _ => record.category.clone(),
+        },
         prompt: record.prompt.clone(),
         reasoning: record.reasoning.clone(),
         pick: record.pick.clone(),

@@ -15,7 +15,6 @@ use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, set_completion};
 use crate::benchmark::hash::doc_hash;
-use crate::benchmark::mmlu::category_of;
 use crate::record::{INVALID, Record, letter_index};
 use crate::trace::{Field, Notice, Rows};
 
@@ -202,10 +201,9 @@ impl LmEval {
         let (benchmark, subject) = self.benchmark_and_subject(&fields);
         let hash = |key: &str| row.text(key).unwrap_or_default();
         let stored = hash("doc_hash");
-        let grouped = category_of(&subject).filter(|_| benchmark == "mmlu");
         let alone = subject.is_empty().then_some(benchmark.as_str());
         Record {
-            category: grouped.or(alone).unwrap_or(&subject).to_owned(),
+            category: alone.unwrap_or(&subject).to_owned(),
             benchmark,
             subject,
             doc_id: row.get("doc_id").and_then(Raw::int),
