@@ -217,3 +217,41 @@ proptest! {
         prop_assert_eq!(pick("tiger_api_chain"), chain.read(&unstarred).pick.map(str::to_owned));
     }
 }
+
+/// Texts on which a rule that goes back for every place it tried would take days.
+#[test]
+fn long_texts_made_to_be_slow_are_read_to_their_end() {
+    const LONG: usize = 4 << 20;
+    for piece in [
+        "answer is ",
+        "answer:",
+        "answer: ",
+        "Answer:\n",
+        " ",
+        "\n",
+        "a",
+        "A ",
+        "(",
+        "**",
+        "</think>",
+        "é\u{1c}",
+    ] {
+        let filler = piece.repeat(LONG / piece.len());
+        for text in [
+            filler.clone(),
+            format!("answer:{filler}"),
+            format!("{filler}\nthe answer is (C)"),
+        ] {
+            for (name, _) in markbook::extract::ALL {
+                for name in [name.to_owned(), format!("think:{name}")] {
+                    let rule = Rule::parse(&name).unwrap();
+                    let extraction = rule.read(&text);
+                    if text.ends_with("(C)") && name == "lm_eval_mmlu_pro" {
+                        assert_eq!(extraction.pick, Some("C"), "{piece:?}");
+                    }
+                    rule.matches(&text);
+                }
+            }
+        }
+    }
+}
