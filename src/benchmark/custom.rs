@@ -1,6 +1,6 @@
 //! A set of the user's own: any file with question, options and gold, scored or answered in writing.
 
-use super::style::{Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
+use super::style::{Examples, Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
 use super::{Benchmark, Form};
 
 pub static CUSTOM: Benchmark = Benchmark {
@@ -33,6 +33,8 @@ const CLOZE: Style = Style {
     delimiter: " ",
     separator: "\n\n",
     target: Target::Letter,
+    examples: Examples::OfSubject,
+    sheds_examples: false,
 };
 
 const GENERATE: Style = Style {

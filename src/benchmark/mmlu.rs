@@ -1,6 +1,6 @@
 //! MMLU: 57 subjects in four categories, four options a question, scored by the likelihood of the letters.
 
-use super::style::{Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
+use super::style::{Examples, Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
 use super::{Benchmark, Embedded, Form};
 
 pub static MMLU: Benchmark = Benchmark {
@@ -38,6 +38,8 @@ const LM_EVAL: Style = Style {
     delimiter: " ",
     separator: "\n\n",
     target: Target::Stored,
+    examples: Examples::OfSubject,
+    sheds_examples: false,
 };
 
 /// The styles of MMLU, the default first.

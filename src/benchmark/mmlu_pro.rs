@@ -1,6 +1,6 @@
 //! MMLU-Pro: 14 categories, up to ten options a question, answered by writing out a chain of thought.
 
-use super::style::{Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
+use super::style::{Examples, Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
 use super::{Benchmark, Embedded, Form};
 
 pub static MMLU_PRO: Benchmark = Benchmark {
@@ -42,6 +42,8 @@ const LM_EVAL: Style = Style {
     delimiter: " ",
     separator: "\n\n",
     target: Target::Stored,
+    examples: Examples::OfSubject,
+    sheds_examples: false,
 };
 
 /// The styles of MMLU-Pro, the default first.
@@ -78,6 +80,7 @@ pub const STYLES: &[Style] = &[
         },
         shot_turn: ShotTurn::User,
         delimiter: "",
+        sheds_examples: true,
         ..LM_EVAL
     },
     Style {
@@ -101,6 +104,28 @@ pub const STYLES: &[Style] = &[
         stripped: &[],
         most_options: 26,
         answer: ShotAnswer::Gold,
+        examples: Examples::OfSplit,
         ..LM_EVAL
     },
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DataSource, PromptPlan, Prompter, load};
+    use super::*;
+
+    #[test]
+    fn the_leaderboard_shows_every_question_the_first_examples_of_the_whole_split() {
+        let dataset = load(&MMLU_PRO, &DataSource::Embedded, "test").unwrap();
+        let plan = PromptPlan::plain(MMLU_PRO.style("lm_eval_leaderboard").unwrap(), 2);
+        let prompter = Prompter::new(&dataset, &plan).unwrap();
+        let mut all: Vec<_> = dataset.examples.values().flatten().collect();
+        all.sort_by_key(|example| example.id);
+        assert_ne!(all[0].subject, all[1].subject, "the split goes across subjects");
+        for question in &dataset.questions {
+            let prompt = prompter.render(question).unwrap().prompt;
+            assert!(prompt.starts_with(&all[0].question), "{prompt}");
+            assert!(prompt.contains(&format!("\n\n{}\n", all[1].question)), "{prompt}");
+        }
+    }
+}

@@ -26,7 +26,7 @@ pub use listing::{Listing, write_prompts};
 pub use load::{DataSource, load};
 pub use prompt::{ChatShots, Message, PromptPlan, Prompter, Rendered, Role, SystemTurn, render};
 pub use slice::{Slice, select};
-pub use style::{Method, Scored, Style};
+pub use style::{Examples, Method, Scored, Style};
 pub use wash::{Rule, Washed};
 
 /// Every exam that can be sat.
@@ -163,13 +163,18 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// The examples that go before a question.
-    pub fn examples_for<'a>(&'a self, question: &'a Question) -> &'a [Question] {
+    /// The examples that can go before a question, the first first.
+    pub fn examples_for<'a>(&'a self, question: &'a Question, from: Examples) -> Vec<&'a Question> {
         if !question.examples.is_empty() {
-            return &question.examples;
+            return question.examples.iter().collect();
+        }
+        if from == Examples::OfSplit {
+            let mut all: Vec<&Question> = self.examples.values().flatten().collect();
+            all.sort_by_key(|example| example.id);
+            return all;
         }
         let own = self.examples.get(&question.subject).or_else(|| self.examples.get(""));
-        own.map_or(&[], Vec::as_slice)
+        own.into_iter().flatten().collect()
     }
 
     /// The subjects of the questions, sorted.

@@ -164,8 +164,13 @@ impl<'a> Prompter<'a> {
     }
 
     pub fn render(&self, question: &Question) -> Result<Rendered> {
+        self.render_with(question, self.plan.shots)
+    }
+
+    /// The prompt with at most so many examples.
+    pub fn render_with(&self, question: &Question, shots: usize) -> Result<Rendered> {
         let style = self.plan.style;
-        let messages = self.messages(question);
+        let messages = self.messages_with(question, shots);
         let (prompt, system) = match &self.chat {
             None => (messages.into_iter().map(Message::into_text).collect(), SystemTurn::None),
             Some(chat) => chat
@@ -191,6 +196,10 @@ impl<'a> Prompter<'a> {
 
     /// The prompt's pieces: the turns of a chat, or what is joined to one text.
     pub fn messages(&self, question: &Question) -> Vec<Message> {
+        self.messages_with(question, self.plan.shots)
+    }
+
+    fn messages_with(&self, question: &Question, shots: usize) -> Vec<Message> {
         let style = self.plan.style;
         let mut messages = Vec::new();
         let system = join(
@@ -201,7 +210,12 @@ impl<'a> Prompter<'a> {
             messages.push(Message::new(Role::System, system, ""));
         }
         let first_turn = messages.len();
-        for example in self.dataset.examples_for(question).iter().take(self.plan.shots) {
+        for example in self
+            .dataset
+            .examples_for(question, style.examples)
+            .into_iter()
+            .take(shots)
+        {
             push_example(&mut messages, style, example);
         }
         messages.push(Message::new(Role::User, style.lay_out(style.block, question), ""));
@@ -247,7 +261,7 @@ fn check_shots(dataset: &Dataset, plan: &PromptPlan) -> Result<()> {
     }
     let needs_reasoning = dataset.form == Form::Custom && matches!(plan.style.answer, ShotAnswer::Reasoning { .. });
     for question in &dataset.questions {
-        let examples = dataset.examples_for(question);
+        let examples = dataset.examples_for(question, plan.style.examples);
         if examples.len() < plan.shots {
             let subject = if question.subject.is_empty() {
                 "the set"

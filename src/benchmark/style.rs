@@ -37,6 +37,19 @@ pub struct Style {
     /// Stands after an answered example.
     pub separator: &'static str,
     pub target: Target,
+    pub examples: Examples,
+    /// Whether examples are left out, the last first, until the prompt fits before the completion's token limit (the
+    /// MMLU-Pro authors' script); else what is too long is cut from the left.
+    pub sheds_examples: bool,
+}
+
+/// Which examples a question gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Examples {
+    /// The first of its subject.
+    OfSubject,
+    /// The first of the whole split, whatever the question.
+    OfSplit,
 }
 
 /// How an answer is got.

@@ -401,7 +401,7 @@ fn default_rule(name: &str, dataset: &Dataset) -> Result<Rule> {
 
 fn enough_examples(dataset: &Dataset, shots: usize, style: &Style) -> Result<()> {
     for question in &dataset.questions {
-        let have = dataset.examples_for(question).len();
+        let have = dataset.examples_for(question, style.examples).len();
         if have < shots {
             bail!(
                 "--shots {shots}: {} has {have} example{} for {}; at most --shots {have} with style {}",

@@ -262,6 +262,11 @@ pub trait Engine {
     /// The chat template of the model, where it has one (Jinja text, with the special tokens it may name).
     fn chat_template(&self) -> Option<ChatTemplate>;
 
+    /// Tokens of a prompt as it would be encoded; `None` where only the engine's other side knows.
+    fn count_tokens(&self, _prompt: &str) -> Option<usize> {
+        None
+    }
+
     /// Answers all requests, telling `watch` each answer as soon as it is there; stops at the next token when it
     /// breaks. An answer already told is final.
     ///

@@ -191,6 +191,10 @@ impl Engine for ScriptedEngine {
         self.template.clone()
     }
 
+    fn count_tokens(&self, prompt: &str) -> Option<usize> {
+        Some(count_tokens(prompt))
+    }
+
     fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()> {
         let mut lanes: Vec<VecDeque<Job>> = control.lanes.iter().map(|_| VecDeque::new()).collect();
         for request in requests {

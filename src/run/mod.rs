@@ -200,7 +200,7 @@ pub fn execute(
 ) -> Result<Summary> {
     let begun = Instant::now();
     let mut sittings: Vec<Sitting> = plans.into_iter().map(begin).collect::<Result<_>>()?;
-    let (mut sent, requests) = ask(&sittings)?;
+    let (mut sent, requests) = ask(&sittings, engine)?;
     for sent in &sent {
         if let Some(note) = sent.rendered.system.notice() {
             let manifest = &mut sittings[sent.sitting].manifest;
@@ -330,7 +330,7 @@ fn started(sittings: &[Sitting]) -> Update {
 }
 
 /// The requests for every answer that is still missing.
-fn ask(sittings: &[Sitting]) -> Result<(Vec<Sent>, Vec<Request>)> {
+fn ask(sittings: &[Sitting], engine: &dyn Engine) -> Result<(Vec<Sent>, Vec<Request>)> {
     let mut sent = Vec::new();
     let mut requests = Vec::new();
     for (lane, sitting) in sittings.iter().enumerate() {
@@ -348,8 +348,7 @@ fn ask(sittings: &[Sitting]) -> Result<(Vec<Sent>, Vec<Request>)> {
             if attempts.is_empty() {
                 continue;
             }
-            let rendered = prompter
-                .render(question)
+            let rendered = fitting(&prompter, question, plan, engine)
                 .with_context(|| format!("{} question {}: cannot make its prompt", plan.dataset.name, question.id))?;
             let ask = match &plan.method {
                 Method::Cloze => Ask::Score {
@@ -377,6 +376,26 @@ fn ask(sittings: &[Sitting]) -> Result<(Vec<Sent>, Vec<Request>)> {
         }
     }
     Ok((sent, requests))
+}
+
+/// The prompt of a question; where the style sheds examples, with as many as leave the completion its room (the authors'
+/// `evaluate_from_local.py`: tokens below the context less the token limit).
+fn fitting(prompter: &Prompter, question: &Question, plan: &Plan, engine: &dyn Engine) -> Result<Rendered> {
+    let mut shots = plan.prompt.shots;
+    loop {
+        let rendered = prompter.render_with(question, shots)?;
+        let Method::Generate { sampling, .. } = &plan.method else {
+            return Ok(rendered);
+        };
+        if shots == 0 || !plan.prompt.style.sheds_examples {
+            return Ok(rendered);
+        }
+        let room = engine.describe().context.saturating_sub(sampling.max_tokens);
+        match engine.count_tokens(&rendered.prompt) {
+            Some(tokens) if tokens >= room => shots -= 1,
+            _ => return Ok(rendered),
+        }
+    }
 }
 
 /// The random stream's key of a question: the first eight bytes of sha256 over `BENCHMARK/QUESTION_ID`.

@@ -233,3 +233,46 @@ fn the_random_stream_belongs_to_the_question_and_not_to_its_place_in_the_run() {
     assert_eq!(different.len(), streams.len());
     assert_ne!(run::stream_of("mmlu", 70), run::stream_of("mmlu_pro", 70));
 }
+
+#[test]
+fn the_authors_style_leaves_out_examples_until_the_completion_has_its_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan("mmlu_pro", &folder.path().join("run"), 3, false);
+    plan.prompt = PromptPlan::plain(plan.dataset.benchmark.style("tiger").unwrap(), 1);
+    let render = |shots| {
+        let prompter = benchmark::Prompter::new(&plan.dataset, &plan.prompt).unwrap();
+        let prompts = plan
+            .dataset
+            .questions
+            .iter()
+            .map(|question| prompter.render_with(question, shots).unwrap().prompt);
+        prompts.collect::<Vec<_>>()
+    };
+    let (whole, bare) = (render(1), render(0));
+    let words = |prompt: &String| prompt.split_whitespace().count();
+    // Room for the shortest prompt with its example, and for no other.
+    let shortest = whole.iter().map(words).min().unwrap();
+    let Method::Generate { sampling, .. } = &plan.method else {
+        unreachable!()
+    };
+    let context = shortest + 1 + sampling.max_tokens;
+    let expected: Vec<String> = (0..whole.len())
+        .map(|index| {
+            if words(&whole[index]) == shortest {
+                &whole[index]
+            } else {
+                &bare[index]
+            }
+            .clone()
+        })
+        .collect();
+    let mut engine = engine().with_description(markbook::engine::Description {
+        context,
+        ..markbook::engine::Description::default()
+    });
+    let records = sit(vec![plan], &mut engine, usize::MAX).unwrap().records.remove(0);
+    let mut sent: Vec<String> = records.iter().map(|record| record.prompt.clone()).collect();
+    sent.dedup();
+    assert_eq!(sent, expected);
+    assert!(sent.iter().any(|prompt| whole.contains(prompt)) && sent.iter().any(|prompt| bare.contains(prompt)));
+}

@@ -325,6 +325,10 @@ impl Engine for CandleEngine {
         self.tokenizer.chat_template()
     }
 
+    fn count_tokens(&self, prompt: &str) -> Option<usize> {
+        self.tokenizer.encode(prompt, true).ok().map(|tokens| tokens.len())
+    }
+
     fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()> {
         self.last = schedule::Run::new(self, requests, control, watch)?.finish()?;
         Ok(())
