@@ -1,6 +1,7 @@
 //! Several traces read as one: the exams of a run, the files of a set.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -60,6 +61,14 @@ impl Texts for Joined {
 
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {
         self.by_part(rows, |texts, rows| texts.source(rows))
+    }
+
+    fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+        self.by_part(rows, |texts, rows| texts.source_lines(rows))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.parts.iter().flat_map(|(_, texts)| texts.files()).collect()
     }
 
     fn scan(

@@ -251,6 +251,18 @@ pub trait Texts: Send + Sync {
         self.records(rows)?.iter().map(|record| as_map(record)).collect()
     }
 
+    /// The same as lines of JSON without the line break: where the file is JSON, its own bytes, white space between
+    /// them left out. For exports.
+    fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+        let rows = self.source(rows)?;
+        rows.iter().map(|row| Ok(serde_json::to_vec(row)?)).collect()
+    }
+
+    /// The files that the rows are read from; an export never replaces one.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
     /// Calls `visit` with the text of `field` of each row for which `wanted` is true, in row order, until it breaks.
     fn scan(
         &self,
@@ -260,12 +272,22 @@ pub trait Texts: Send + Sync {
     ) -> Result<()>;
 }
 
-/// A record's columns in the order of a parquet file.
+/// A record's columns in the order of a parquet file. Numbers that JSON lacks are written by their name.
 pub fn as_map(record: &Record) -> Result<Map<String, Value>> {
-    match serde_json::to_value(record).context("a record does not turn into JSON")? {
-        Value::Object(map) => Ok(map),
-        other => bail!("a record turned into {other}"),
+    let Value::Object(mut map) = serde_json::to_value(record).context("a record does not turn into JSON")? else {
+        bail!("a record did not turn into an object");
+    };
+    if let Some(logprobs) = record
+        .logprobs
+        .as_ref()
+        .filter(|list| list.iter().any(|n| !n.is_finite()))
+    {
+        let number = |number: &f32| {
+            serde_json::Number::from_f64(f64::from(*number)).map_or_else(|| number.to_string().into(), Value::Number)
+        };
+        map.insert("logprobs".to_owned(), logprobs.iter().map(number).collect());
     }
+    Ok(map)
 }
 
 /// Something a reader should know about a trace.

@@ -215,16 +215,27 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
     let traces = load(&args.trace)?;
     tell_notices(&traces);
     let several = traces.len() > 1;
+    let is_stdout = args.output == Path::new("-");
+    if several && is_stdout && format.name != "jsonl" {
+        usage(Err(anyhow::anyhow!(
+            "{} runs do not fit into one {} stream: name a file with -o, or one of the runs",
+            traces.len(),
+            format.name
+        )))?;
+    }
     let filter = read_filter(&traces, args.filter.as_deref().unwrap_or_default())?;
+    let mut taken: Vec<PathBuf> = Vec::new();
     for trace in &traces {
         let mut rows = select(trace, &filter)?;
         if args.whole_questions {
             rows = export::whole_questions(&trace.rows, &rows);
         }
-        let target = if args.output == Path::new("-") {
+        let target = if is_stdout {
             Target::Stdout
         } else if several {
-            Target::File(beside(&args.output, &trace.name))
+            let path = beside(&args.output, &trace.name, &taken);
+            taken.push(path.clone());
+            Target::File(path)
         } else {
             Target::File(args.output.clone())
         };
@@ -232,12 +243,18 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
             Target::Stdout => "standard output".to_owned(),
             Target::File(path) => path.display().to_string(),
         };
+        if let Target::File(path) = &target
+            && traces.iter().any(|trace| export::is_input(path, trace))
+        {
+            anyhow::bail!("{to} is what is being read; an export never replaces its input");
+        }
         let about = export::estimate(trace, &rows)?;
         eprintln!(
-            "{}: {} rows, about {} → {to}",
-            trace.name,
+            "{}: {} rows, about {} → {}",
+            tui::safe_line(&trace.name),
             super::sit::thousands(rows.len()),
-            bytes(about)
+            bytes(about),
+            tui::safe_line(&to)
         );
         let options = export::Options {
             format,
@@ -258,15 +275,26 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
     Ok(End::Done)
 }
 
-/// Where one of several traces goes: `slice.jsonl` becomes `slice-NAME.jsonl`.
-fn beside(path: &Path, name: &str) -> PathBuf {
-    let stem = path
-        .file_stem()
-        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    let ending = path
-        .extension()
-        .map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
-    path.with_file_name(format!("{stem}-{}{ending}", store::folder_name(name)))
+/// Where one of several traces goes: `slice.jsonl` becomes `slice-NAME.jsonl`, `slice-NAME-2.jsonl` where that is taken.
+fn beside(path: &Path, name: &str, taken: &[PathBuf]) -> PathBuf {
+    let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, ending) = (text(path.file_stem()), text(path.extension()));
+    let ending = if ending.is_empty() {
+        ending
+    } else {
+        format!(".{ending}")
+    };
+    let name = store::folder_name(name);
+    let numbered = |number: usize| {
+        let number = if number > 1 {
+            format!("-{number}")
+        } else {
+            String::new()
+        };
+        path.with_file_name(format!("{stem}-{name}{number}{ending}"))
+    };
+    let free = (1..).map(numbered).find(|path| !taken.contains(path));
+    free.unwrap_or_else(|| numbered(1))
 }
 
 fn bytes(count: u64) -> String {

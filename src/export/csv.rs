@@ -1,22 +1,32 @@
-//! Comma-separated values with a header; texts as they are, lists and objects as JSON, null as nothing.
+//! Comma-separated values with a header of every column that a row has; texts as they are, lists and objects as JSON, null
+//! as nothing.
 
 use std::io::Write;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Slice;
 
 pub(super) fn write(slice: &Slice, out: &mut dyn Write) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    let mut header: Option<Vec<String>> = None;
+    let mut header: Map<String, Value> = Map::new();
     slice.each(&mut |row| {
-        if header.is_none() {
-            let names: Vec<String> = row.keys().cloned().collect();
-            writer.write_record(&names)?;
-            header = Some(names);
+        for name in row
+            .keys()
+            .filter(|name| !header.contains_key(*name))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            header.insert(name, Value::Null);
         }
-        let cells = header.iter().flatten().map(|name| match row.get(name) {
+        Ok(())
+    })?;
+    let mut writer = csv::Writer::from_writer(out);
+    if !header.is_empty() {
+        writer.write_record(header.keys())?;
+    }
+    slice.each(&mut |row| {
+        let cells = header.keys().map(|name| match row.get(name) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),

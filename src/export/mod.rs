@@ -187,60 +187,78 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
             });
         }
     };
-    match &options.target {
-        Target::Stdout => {
-            let mut out = Counted {
-                inner: std::io::BufWriter::new(std::io::stdout().lock()),
-                bytes: 0,
-            };
-            write_rows(&slice, &mut out)?;
-            out.flush().context("cannot write to standard output")?;
-            Ok(Written {
-                rows: rows.len(),
-                bytes: out.bytes,
-            })
-        }
-        Target::File(path) => {
-            refuse(path, trace, options.force)?;
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty())
-                .unwrap_or(Path::new("."));
-            let named = || format!("cannot write {}", path.display());
-            if !folder.is_dir() {
-                bail!(
-                    "cannot write {}: the folder {} does not exist",
-                    path.display(),
-                    folder.display()
-                );
-            }
-            let aside = tempfile::Builder::new()
-                .prefix(".markbook-")
-                .tempfile_in(folder)
-                .with_context(named)?;
-            let mut out = Counted {
-                inner: std::io::BufWriter::new(aside.as_file()),
-                bytes: 0,
-            };
-            write_rows(&slice, &mut out).with_context(named)?;
-            out.flush().with_context(named)?;
-            let bytes = out.bytes;
-            drop(out);
-            aside.as_file().sync_all().with_context(named)?;
-            crate::store::keep(aside, path)?;
-            Ok(Written {
-                rows: rows.len(),
-                bytes,
-            })
-        }
+    let path = match &options.target {
+        Target::Stdout => return stream(&slice, write_rows, std::io::stdout().lock(), "standard output"),
+        Target::File(path) => real_path(path),
+    };
+    let named = || format!("cannot write {}", path.display());
+    if std::fs::metadata(&path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir()) {
+        // A pipe or a device takes the rows as they come; nothing could be put in its place.
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .with_context(named)?;
+        return stream(&slice, write_rows, file, &path.display().to_string());
+    }
+    refuse(&path, trace, options.force)?;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        bail!(
+            "cannot write {}: the folder {} does not exist",
+            path.display(),
+            folder.display()
+        );
+    }
+    let aside = tempfile::Builder::new()
+        .prefix(".markbook-")
+        .tempfile_in(folder)
+        .with_context(named)?;
+    let mut out = Counted::new(aside.as_file());
+    write_rows(&slice, &mut out).with_context(named)?;
+    out.flush().with_context(named)?;
+    let bytes = out.bytes;
+    drop(out);
+    aside.as_file().sync_all().with_context(named)?;
+    crate::store::keep(aside, &path)?;
+    Ok(Written {
+        rows: rows.len(),
+        bytes,
+    })
+}
+
+/// Writes rows to where nothing can be put aside.
+fn stream(
+    slice: &Slice,
+    write_rows: fn(&Slice, &mut dyn Write) -> Result<()>,
+    out: impl Write,
+    name: &str,
+) -> Result<Written> {
+    let mut out = Counted::new(out);
+    write_rows(slice, &mut out)?;
+    out.flush().with_context(|| format!("cannot write to {name}"))?;
+    Ok(Written {
+        rows: slice.rows.len(),
+        bytes: out.bytes,
+    })
+}
+
+/// Where a link leads: the file behind it is what is written.
+fn real_path(path: &Path) -> PathBuf {
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_symlink());
+    let target = is_link.then(|| std::fs::read_link(path).ok()).flatten();
+    match (std::fs::canonicalize(path), target) {
+        (Ok(real), Some(_)) => real,
+        // A link to nothing yet.
+        (Err(_), Some(target)) => path.parent().unwrap_or(Path::new("")).join(target),
+        _ => path.to_owned(),
     }
 }
 
 fn refuse(path: &Path, trace: &Trace, force: bool) -> Result<()> {
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    if let (Some(target), Some(input)) = (real(path), trace.path.as_deref().and_then(real))
-        && (target == input || target.parent() == Some(&input) && crate::store::is_run(&input))
-    {
+    if is_input(path, trace) {
         bail!(
             "{} is what is being read; an export never replaces its input",
             path.display()
@@ -255,10 +273,47 @@ fn refuse(path: &Path, trace: &Trace, force: bool) -> Result<()> {
     Ok(())
 }
 
+/// Whether a path leads, by whatever name, to a file that the trace is read from.
+pub fn is_input(path: &Path, trace: &Trace) -> bool {
+    let mut inputs = trace.texts.files();
+    inputs.extend(trace.path.clone());
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let Some(target) = real(path) else { return false };
+    inputs.iter().any(|input| {
+        let is_inside_run =
+            |input: &Path| target.parent() == Some(input) && crate::store::is_run(input) && target.is_file();
+        real(input).is_some_and(|input| input == target || is_inside_run(&input) || is_same_file(&input, &target))
+    })
+}
+
+/// Whether two names lead to one file.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (std::fs::metadata(one), std::fs::metadata(other)) {
+        (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other
+}
+
 /// A writer that counts what goes through.
-struct Counted<W> {
-    inner: W,
+struct Counted<W: Write> {
+    inner: std::io::BufWriter<W>,
     bytes: u64,
+}
+
+impl<W: Write> Counted<W> {
+    fn new(inner: W) -> Counted<W> {
+        Counted {
+            inner: std::io::BufWriter::with_capacity(1 << 17, inner),
+            bytes: 0,
+        }
+    }
 }
 
 impl<W: Write> Write for Counted<W> {
@@ -288,32 +343,42 @@ pub fn estimate(trace: &Trace, rows: &[u32]) -> Result<u64> {
     if some.is_empty() {
         return Ok(0);
     }
-    let bytes: usize = trace
-        .texts
-        .source(&some)?
-        .iter()
-        .map(|row| serde_json::to_string(row).map_or(0, |text| text.len() + 1))
-        .sum();
+    let lines = trace.texts.source_lines(&some)?;
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
     Ok((bytes as f64 / some.len() as f64 * rows.len() as f64) as u64)
 }
 
 impl Slice<'_> {
-    /// Hands on the source's columns with the extra ones, a few hundred rows at a time.
+    /// The rows, as many at a time as are held in memory.
+    fn chunks(&self) -> impl Iterator<Item = &[u32]> {
+        self.rows.chunks(256)
+    }
+
+    fn source_lines(&self, rows: &[u32]) -> Result<Vec<Vec<u8>>> {
+        let rows: Vec<usize> = rows.iter().map(|row| *row as usize).collect();
+        self.trace.texts.source_lines(&rows)
+    }
+
+    /// Hands on the source's columns with the added ones.
     fn each(&self, visit: &mut dyn FnMut(Map<String, Value>) -> Result<()>) -> Result<()> {
-        let rows = &self.trace.rows;
-        for chunk in self.rows.chunks(256) {
+        for chunk in self.chunks() {
             let indexes: Vec<usize> = chunk.iter().map(|row| *row as usize).collect();
             for (row, mut source) in chunk.iter().zip(self.trace.texts.source(&indexes)?) {
-                if let Some(rule) = &self.trace.rule {
-                    let light = rows.light(*row as usize);
-                    source.insert(format!("pick_{rule}"), light.pick.into());
-                    source.insert(format!("correct_{rule}"), light.correct.into());
-                }
-                self.add_extras(*row, &mut source)?;
+                self.add(*row, &mut source)?;
                 visit(source)?;
             }
         }
         Ok(())
+    }
+
+    /// Adds what the source does not have: another rule's picks, and the columns asked for.
+    fn add(&self, row: u32, source: &mut Map<String, Value>) -> Result<()> {
+        if let Some(rule) = &self.trace.rule {
+            let light = self.trace.rows.light(row as usize);
+            source.insert(format!("pick_{rule}"), light.pick.into());
+            source.insert(format!("correct_{rule}"), light.correct.into());
+        }
+        self.add_extras(row, source)
     }
 
     fn add_extras(&self, row: u32, source: &mut Map<String, Value>) -> Result<()> {

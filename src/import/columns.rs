@@ -8,11 +8,12 @@ use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{
-    Answer, Entry, Layout, RowError, Sniffed, Tally, flag, is_nothing, mark, set_completion, stated_score,
+    Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, is_nothing, mark, set_completion,
+    stated_score,
 };
 use super::suggest::{COLUMNS, help, listed};
 use crate::benchmark::hash::hash_text;
-use crate::record::{Finish, INVALID, Record, letter};
+use crate::record::{Finish, INVALID, Record, letter, split_prompt};
 use crate::trace::{Field, Notice, Rows};
 
 #[derive(Debug, Clone)]
@@ -130,7 +131,7 @@ impl Layout for Columns {
     fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
         let order = entry.number as i64;
-        if let Some(record) = self.own_row(&row, entry) {
+        if let Some(record) = self.own_row(&row) {
             return Ok(vec![Answer {
                 record,
                 order,
@@ -223,10 +224,15 @@ impl Columns {
         renamed.map(|(ours, theirs)| format!(", {ours}={theirs}")).collect()
     }
 
-    /// A row of markbook's own, which has every column of a record.
-    fn own_row(&self, row: &Object, entry: &Entry) -> Option<Record> {
-        let is_ours = row.has("reasoning_chars") && self.map.iter().all(|(ours, theirs)| ours == theirs);
-        is_ours.then(|| serde_json::from_slice(entry.bytes).ok())?
+    /// A row with the columns of the public five-attempt sets, or with all of ours.
+    fn own_row(&self, row: &Object) -> Option<Record> {
+        let is_ours = crate::parquet::PUBLIC_COLUMNS.iter().all(|column| row.has(column));
+        (is_ours
+            && self
+                .map
+                .iter()
+                .all(|(ours, theirs)| ours == theirs || ours == "options"))
+        .then(|| own_record(row))
     }
 
     /// Puts every mapped column in its place.
@@ -386,6 +392,66 @@ impl Layout for Overlay {
     fn numbers_attempts(&self) -> bool {
         self.inner.numbers_attempts()
     }
+}
+
+/// A record out of its own columns; a table has its numbers, truth values and lists as texts.
+fn own_record(row: &Object) -> Record {
+    let text = |name: &str| row.get(name).map(Raw::shown).unwrap_or_default();
+    let maybe = |name: &str| row.get(name).map(Raw::shown).filter(|text| !text.is_empty());
+    let int = |name: &str| row.get(name).and_then(Raw::int);
+    let float = |name: &str| row.get(name).and_then(Raw::float).map(|number| number as f32);
+    let list = |name: &str| row.get(name).filter(|raw| raw.is_list()).map(Raw::list);
+    let mut record = Record {
+        question_id: int("question_id").unwrap_or(0),
+        attempt: int("attempt").unwrap_or(0),
+        category: text("category"),
+        prompt: text("prompt"),
+        pick: maybe("pick")
+            .filter(|pick| !is_nothing(pick))
+            .unwrap_or_else(|| INVALID.to_owned()),
+        answer: text("answer"),
+        doc_hash: text("doc_hash"),
+        prompt_hash: text("prompt_hash"),
+        benchmark: text("benchmark"),
+        subject: maybe("subject").unwrap_or_else(|| text("category")),
+        question: text("question"),
+        options: row.get("options").map(options).unwrap_or_default(),
+        doc: maybe("doc"),
+        target_hash: text("target_hash"),
+        doc_id: int("doc_id"),
+        seed: int("seed"),
+        finish: row.text("finish").and_then(|name| Finish::from_name(&name)),
+        prompt_tokens: int("prompt_tokens"),
+        output_tokens: int("output_tokens"),
+        logprobs: list("logprobs").map(|list| {
+            let number = |raw: Raw| raw.float().map_or(f32::NAN, |number| number as f32);
+            list.into_iter().map(number).collect()
+        }),
+        greedy: list("greedy").map(|list| list.into_iter().map(|raw| raw.truth() == Some(true)).collect()),
+        letter_mass: float("letter_mass"),
+        top_token: maybe("top_token"),
+        flags: list("flags").unwrap_or_default().into_iter().map(Raw::shown).collect(),
+        seconds: float("seconds").unwrap_or(0.0),
+        ..Record::default()
+    };
+    let (reasoning, is_replaced) = completion_text(row.get("reasoning"));
+    if is_replaced {
+        flag(&mut record, "replaced_text");
+    }
+    record.reasoning = reasoning;
+    record.reasoning_chars = int("reasoning_chars").unwrap_or_else(|| record.reasoning.chars().count() as i64);
+    if !row.has("question") {
+        let parts = split_prompt(&record.prompt);
+        record.question = parts.question;
+        if record.options.is_empty() {
+            record.options = parts.options;
+        }
+    }
+    record.correct = match row.get("correct").and_then(Raw::truth) {
+        Some(stated) => stated,
+        None => record.pick == record.answer,
+    };
+    record
 }
 
 fn options(raw: Raw) -> Vec<String> {

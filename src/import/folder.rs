@@ -154,7 +154,7 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<()> {
 /// What a file is; an archive of several files is each of them.
 fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examined>> {
     if path.is_dir() {
-        return vec![own_run(path)];
+        return vec![own_run(path, options)];
     }
     let is_part_of_run = path
         .file_name()
@@ -163,7 +163,7 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
         .parent()
         .filter(|folder| is_part_of_run && crate::store::is_run(folder))
     {
-        return vec![own_run(folder)];
+        return vec![own_run(folder, options)];
     }
     let context = |error: anyhow::Error, name: &str| anyhow!("{name}: {error:#}");
     let name = path.display().to_string();
@@ -188,6 +188,12 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
     let runs = own::runs_in_archive(&members);
     let scratch = options.scratch();
     let mut found: Vec<Result<Examined>> = Vec::new();
+    if !runs.is_empty() && !options.map.is_empty() {
+        found.push(Err(anyhow!(
+            "{name}: --map does not apply to a run folder of markbook's own"
+        )));
+        return found;
+    }
     for run in &runs {
         let (path, run, scratch) = (path.to_owned(), run.clone(), scratch.clone());
         let place = path.clone();
@@ -213,7 +219,13 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
     found
 }
 
-fn own_run(folder: &Path) -> Result<Examined> {
+fn own_run(folder: &Path, options: &Options) -> Result<Examined> {
+    if !options.map.is_empty() {
+        bail!(
+            "{}: --map does not apply to a run folder of markbook's own",
+            folder.display()
+        );
+    }
     let place = folder.to_owned();
     let open = move || crate::store::open(&place);
     Ok(Examined::Own(Box::new(open), folder.to_owned()))
@@ -357,10 +369,19 @@ fn run_key(candidate: &Candidate, is_exact: bool) -> String {
     }
 }
 
-/// A path without the subject in it, however that is written.
+/// A path without the subject in it, however that is written; a subject is no part of a longer word.
 fn without(path: &str, split: &str) -> String {
     let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], " ");
-    plain(path).replacen(&plain(split), "\u{1}", 1)
+    let (path, split) = (plain(path), plain(split));
+    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let whole = path.match_indices(&split).find(|(at, _)| {
+        let (before, after) = (&path[..*at], &path[at + split.len()..]);
+        is_edge(before.chars().next_back()) && is_edge(after.chars().next())
+    });
+    match whole {
+        Some((at, _)) if !split.is_empty() => format!("{}\u{1}{}", &path[..at], &path[at + split.len()..]),
+        _ => path,
+    }
 }
 
 /// `law_result_20241128_105928` and `law_result_2024-11-28T10-59-28` without the time.

@@ -81,12 +81,17 @@ fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result
                 source: "JSON",
             })
         }
-        _ if content.contains(&0) => Err(anyhow!(refuse::other(content))),
+        _ if is_binary(content) => Err(anyhow!(refuse::other(content))),
         _ => match tables::csv_separator(content, is_whole) {
             Some(separator) => table(path, layers, Layer::Csv(separator)),
             None => Err(anyhow!(refuse::other(content))),
         },
     }
+}
+
+/// Whether NULs are more than the few that a text may hold.
+fn is_binary(content: &[u8]) -> bool {
+    memchr::memchr_iter(0, content).count() * 100 > content.len()
 }
 
 /// Whether most of the first lines are objects: a log may stand before or among them.
@@ -102,7 +107,7 @@ fn are_objects(content: &[u8]) -> bool {
             Err(_) => others += 1,
         }
     }
-    objects > others
+    objects > 0 && objects >= others
 }
 
 /// A table's start, as rows of JSON.

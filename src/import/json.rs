@@ -219,7 +219,26 @@ impl<'a> Raw<'a> {
 
     /// The value on one line, its texts and numbers as they are written.
     pub fn one_line(self) -> String {
-        String::from_utf8_lossy(&without_space(self.0)).into_owned()
+        String::from_utf8_lossy(&self.line()).into_owned()
+    }
+
+    /// The same as bytes. Control characters that stand raw in a text become escapes.
+    pub fn line(self) -> Vec<u8> {
+        rewrite(self.0, &|token, out| {
+            if token.first() != Some(&b'"') || token.iter().all(|byte| *byte >= 0x20) {
+                out.extend_from_slice(token);
+                return;
+            }
+            for byte in token {
+                match byte {
+                    b'\n' => out.extend_from_slice(b"\\n"),
+                    b'\r' => out.extend_from_slice(b"\\r"),
+                    b'\t' => out.extend_from_slice(b"\\t"),
+                    0..0x20 => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+                    _ => out.push(*byte),
+                }
+            }
+        })
     }
 }
 
@@ -252,10 +271,6 @@ fn strict(bytes: &[u8]) -> Vec<u8> {
         }
         other => out.extend_from_slice(other),
     })
-}
-
-fn without_space(bytes: &[u8]) -> Vec<u8> {
-    rewrite(bytes, &|token, out| out.extend_from_slice(token))
 }
 
 /// Passes every string, scalar and bracket through `write` and drops the white space between.

@@ -54,7 +54,9 @@ fn is_scored(row: &Object) -> bool {
 
 /// What `lukaemon_mmlu_college_biology` and `mmlu_pro_computer_science_0` tell: large sets are kept in numbered parts.
 fn benchmark_and_subject(stem: &str) -> (String, String) {
-    let name = stem.strip_prefix("lukaemon_").unwrap_or(stem);
+    // A run that was broken off leaves `tmp_` files.
+    let name = stem.strip_prefix("tmp_").unwrap_or(stem);
+    let name = name.strip_prefix("lukaemon_").unwrap_or(name);
     let name = match name.rsplit_once('_') {
         Some((rest, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => rest,
         _ => name,

@@ -50,7 +50,9 @@ pub(crate) fn is_results(document: &Object) -> bool {
 
 /// What bytes are that are neither JSON nor a table.
 pub(crate) fn other(bytes: &[u8]) -> String {
-    const MAGICS: [(&[u8], &str); 12] = [
+    const MAGICS: [(&[u8], &str); 14] = [
+        (b"\xff\xfe", "text in UTF-16: write it as UTF-8"),
+        (b"\xfe\xff", "text in UTF-16: write it as UTF-8"),
         (
             b"version https://git-lfs",
             "a pointer of Git LFS, not the file itself: git lfs pull fetches it",

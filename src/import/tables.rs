@@ -3,14 +3,31 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
-use ::parquet::file::reader::{FileReader, SerializedFileReader};
-use ::parquet::record::{Field, Row};
 use anyhow::{Context, Result, bail};
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
-use crate::parquet::guarded;
+use super::json;
+use crate::parquet::each_parquet_row;
 
-/// Writes at most `limit` rows of a character-separated table as objects, one a line; all cells are texts. A row that
+/// Columns in which a cell that is a JSON list or object stands for it; in all others texts stay as they are.
+const STRUCTURED: [&str; 13] = [
+    "doc",
+    "arguments",
+    "resps",
+    "filtered_resps",
+    "options",
+    "choices",
+    "logprobs",
+    "greedy",
+    "flags",
+    "picks",
+    "metrics",
+    "messages",
+    "scores",
+];
+
+/// Writes at most `limit` rows of a character-separated table as objects, one a line; cells are texts but for lists and
+/// objects in the columns that are known to hold them. A row that
 /// has too few or too many cells becomes a line of text that says so.
 pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut dyn Write) -> Result<()> {
     let mut reader = csv::ReaderBuilder::new()
@@ -31,18 +48,28 @@ pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut d
         if !reader.read_byte_record(&mut cells)? {
             break;
         }
-        let line = if cells.len() == columns.len() {
-            let row = columns
-                .iter()
-                .cloned()
-                .zip(cells.iter().map(|cell| Value::String(text_of(cell))));
-            Value::Object(row.collect())
-        } else {
-            Value::String(format!("{} cells, not {}", cells.len(), columns.len()))
-        };
-        writeln!(out, "{line}")?;
+        if cells.len() != columns.len() {
+            writeln!(out, "\"{} cells, not {}\"", cells.len(), columns.len())?;
+            continue;
+        }
+        for (at, (column, cell)) in columns.iter().zip(&cells).enumerate() {
+            let start = if at == 0 { '{' } else { ',' };
+            write!(out, "{start}{}:", Value::from(column.as_str()))?;
+            match structured(column, cell) {
+                Some(line) => out.write_all(&line)?,
+                None => write!(out, "{}", Value::String(text_of(cell)))?,
+            }
+        }
+        out.write_all(b"}\n")?;
     }
     Ok(())
+}
+
+/// A cell that is a whole list or object, on one line.
+fn structured(column: &str, cell: &[u8]) -> Option<Vec<u8>> {
+    let is_open = matches!(cell.first(), Some(b'[' | b'{'));
+    let is_whole = || json::value_end(cell, 0).is_ok_and(|end| end == cell.len());
+    (is_open && STRUCTURED.contains(&column) && is_whole()).then(|| json::Raw(cell).line())
 }
 
 /// The separator of a text's columns: the one of `,` `;` and tab that parts its first rows alike into two or more.
@@ -72,66 +99,11 @@ pub(crate) fn csv_separator(head: &[u8], is_whole: bool) -> Option<u8> {
 
 /// Writes at most `limit` rows of a parquet file as objects, one a line.
 pub(crate) fn parquet_rows(file: File, limit: usize, out: &mut dyn Write) -> Result<()> {
-    guarded(|| write_parquet_rows(file, limit, out))
-}
-
-fn write_parquet_rows(file: File, limit: usize, out: &mut dyn Write) -> Result<()> {
-    let reader = SerializedFileReader::new(file).context("no readable parquet file")?;
-    for row in reader.get_row_iter(None)?.take(limit) {
-        writeln!(out, "{}", row_value(&row?))?;
-    }
-    Ok(())
-}
-
-fn row_value(row: &Row) -> Value {
-    let fields = row
-        .get_column_iter()
-        .map(|(name, field)| (name.clone(), field_value(field)));
-    Value::Object(fields.collect::<Map<String, Value>>())
-}
-
-fn field_value(field: &Field) -> Value {
-    match field {
-        Field::Null => Value::Null,
-        Field::Bool(value) => Value::Bool(*value),
-        Field::Byte(value) => Value::from(*value),
-        Field::Short(value) => Value::from(*value),
-        Field::Int(value) | Field::Date(value) | Field::TimeMillis(value) => Value::from(*value),
-        Field::Long(value)
-        | Field::TimeMicros(value)
-        | Field::TimestampMillis(value)
-        | Field::TimestampMicros(value) => Value::from(*value),
-        Field::UByte(value) => Value::from(*value),
-        Field::UShort(value) => Value::from(*value),
-        Field::UInt(value) => Value::from(*value),
-        Field::ULong(value) => Value::from(*value),
-        Field::Float16(value) => float(value.to_f64()),
-        Field::Float(value) => float(f64::from(*value)),
-        Field::Double(value) => float(*value),
-        Field::Decimal(_) => Value::String(field.to_string()),
-        Field::Str(text) => Value::String(text.clone()),
-        Field::Bytes(bytes) => Value::String(String::from_utf8_lossy(bytes.data()).into_owned()),
-        Field::Group(row) => row_value(row),
-        Field::ListInternal(list) => list.elements().iter().map(field_value).collect(),
-        Field::MapInternal(map) => map
-            .entries()
-            .iter()
-            .map(|(key, value)| (key_text(key), field_value(value)))
-            .collect::<Map<_, _>>()
-            .into(),
-    }
-}
-
-fn key_text(key: &Field) -> String {
-    match field_value(key) {
-        Value::String(text) => text,
-        other => other.to_string(),
-    }
-}
-
-/// Numbers that JSON lacks become their name.
-fn float(value: f64) -> Value {
-    Number::from_f64(value).map_or_else(|| Value::String(value.to_string()), Value::Number)
+    let written = each_parquet_row(file, limit, &mut |row| {
+        serde_json::to_writer(&mut *out, &row)?;
+        Ok(out.write_all(b"\n")?)
+    });
+    written.context("no readable parquet file")
 }
 
 #[cfg(test)]

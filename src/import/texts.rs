@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail};
@@ -147,5 +148,20 @@ impl Texts for Indexed {
             }
         };
         rows.par_iter().map(one).collect()
+    }
+
+    fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+        let one = |row: &usize| {
+            let (_, _, bytes) = self.bytes(*row)?;
+            match json::values(&bytes)?.as_slice() {
+                [only] if only.is_object() => Ok(only.line()),
+                _ => Ok(serde_json::to_vec(&as_map(&*self.record(*row)?)?)?),
+            }
+        };
+        rows.par_iter().map(one).collect()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        self.parts.iter().map(|part| part.source.path.clone()).collect()
     }
 }

@@ -184,9 +184,15 @@ impl Tiger {
 
 /// The row's columns of the question set, in the set's order.
 fn doc(row: &Object) -> Value {
-    let fields = DOC
-        .iter()
-        .filter_map(|key| Some(((*key).to_owned(), row.field(key)?.value())));
+    let value = |key: &str| {
+        let raw = row.field(key)?;
+        // A table has its numbers as texts.
+        let number = matches!(key, "question_id" | "answer_index")
+            .then(|| raw.int())
+            .flatten();
+        Some(number.map_or_else(|| raw.value(), Value::from))
+    };
+    let fields = DOC.iter().filter_map(|key| Some(((*key).to_owned(), value(key)?)));
     Value::Object(fields.collect::<Map<String, Value>>())
 }
 

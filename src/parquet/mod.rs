@@ -8,11 +8,12 @@ mod read;
 mod rows;
 mod source;
 mod texts;
+mod whole;
 mod write;
 
 pub use guard::{guarded, is_guarded};
 pub use read::{columns, is_trace, open, open_bytes, read_records};
-pub use rows::read_parquet;
+pub use rows::{each_parquet_row, read_parquet};
 pub use source::Source;
 pub use write::{Order, write_records};
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{
     DataType, Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -12,31 +12,47 @@ use arrow::datatypes::{
 };
 use arrow::util::display::array_value_to_string;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::guard::guarded;
+
+/// Rows that are decoded together.
+const TOGETHER: usize = 512;
 
 /// All rows of a parquet file. Whole numbers stay whole, lists become arrays, dates and the like become text.
 pub fn read_parquet(path: &Path) -> Result<Vec<Map<String, Value>>> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
-    let damaged = || format!("{name} is not a whole parquet file (cut off or damaged; fetch it again)");
-    let mut reader = guarded(|| Ok(ParquetRecordBatchReaderBuilder::try_new(file)?.build()?)).with_context(damaged)?;
     let mut rows = Vec::new();
-    while let Some(batch) = guarded(|| Ok(reader.next().transpose()?)).with_context(damaged)? {
-        let schema = batch.schema();
-        let columns = batch
-            .columns()
-            .iter()
-            .zip(schema.fields())
-            .map(|(column, field)| Ok((field.name().clone(), values(column).with_context(damaged)?)))
-            .collect::<Result<Vec<_>>>()?;
-        let first = rows.len();
-        rows.resize_with(first + batch.num_rows(), Map::new);
-        for (column, cells) in columns {
-            for (row, cell) in rows[first..].iter_mut().zip(cells) {
-                row.insert(column.clone(), cell);
-            }
+    each_parquet_row(file, usize::MAX, &mut |row| {
+        rows.push(row);
+        Ok(())
+    })
+    .with_context(|| format!("{name} is not a whole parquet file (cut off or damaged; fetch it again)"))?;
+    Ok(rows)
+}
+
+/// Hands on the first `limit` rows of a parquet file, a few hundred in memory at a time.
+pub fn each_parquet_row(
+    file: File,
+    limit: usize,
+    visit: &mut dyn FnMut(Map<String, Value>) -> Result<()>,
+) -> Result<()> {
+    let builder = guarded(|| Ok(ParquetRecordBatchReaderBuilder::try_new(file)?))?;
+    let builder = builder.with_batch_size(TOGETHER.min(limit.max(1))).with_limit(limit);
+    let mut reader = guarded(|| Ok(builder.build()?))?;
+    while let Some(batch) = guarded(|| Ok(reader.next().transpose()?))? {
+        batch_rows(&batch)?.into_iter().try_for_each(&mut *visit)?;
+    }
+    Ok(())
+}
+
+/// The rows of a batch, their columns in the file's order.
+pub(super) fn batch_rows(batch: &RecordBatch) -> Result<Vec<Map<String, Value>>> {
+    let mut rows = vec![Map::new(); batch.num_rows()];
+    for (column, field) in batch.columns().iter().zip(batch.schema().fields()) {
+        for (row, cell) in rows.iter_mut().zip(values(column)?) {
+            row.insert(field.name().clone(), cell);
         }
     }
     Ok(rows)
@@ -71,14 +87,17 @@ fn values(column: &ArrayRef) -> Result<Vec<Value>> {
         DataType::Float16 => column
             .as_primitive::<Float16Type>()
             .iter()
-            .map(|cell| cell.map_or(Value::Null, |number| Value::from(f64::from(number))))
+            .map(|cell| float(cell.map(f64::from)))
             .collect(),
         DataType::Float32 => column
             .as_primitive::<Float32Type>()
             .iter()
-            .map(|cell| cell.map_or(Value::Null, |number| Value::from(f64::from(number))))
+            .map(|cell| float(cell.map(f64::from)))
             .collect(),
-        DataType::Float64 => numbers!(Float64Type),
+        DataType::Float64 => column.as_primitive::<Float64Type>().iter().map(float).collect(),
+        DataType::Binary => column.as_binary::<i32>().iter().map(bytes).collect(),
+        DataType::LargeBinary => column.as_binary::<i64>().iter().map(bytes).collect(),
+        DataType::BinaryView => column.as_binary_view().iter().map(bytes).collect(),
         DataType::Utf8 => column.as_string::<i32>().iter().map(text).collect(),
         DataType::LargeUtf8 => column.as_string::<i64>().iter().map(text).collect(),
         DataType::Utf8View => column.as_string_view().iter().map(text).collect(),
@@ -117,6 +136,16 @@ fn values(column: &ArrayRef) -> Result<Vec<Value>> {
     })
 }
 
+/// Numbers that JSON lacks become their name.
+fn float(cell: Option<f64>) -> Value {
+    let number = |number: f64| Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number);
+    cell.map_or(Value::Null, number)
+}
+
+fn bytes(cell: Option<&[u8]>) -> Value {
+    cell.map_or(Value::Null, |bytes| String::from_utf8_lossy(bytes).into())
+}
+
 fn text(cell: Option<&str>) -> Value {
     cell.map_or(Value::Null, Value::from)
 }
@@ -129,9 +158,7 @@ fn list(cell: Option<ArrayRef>) -> Result<Value> {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{
-        Date32Array, DictionaryArray, Float32Array, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
-    };
+    use arrow::array::{Date32Array, DictionaryArray, Float32Array, Int64Array, ListArray, StringArray, StructArray};
     use arrow::datatypes::{Field, Int8Type, Int32Type};
     use parquet::arrow::ArrowWriter;
 

@@ -11,8 +11,9 @@ use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use serde_json::{Map, Value};
 
 use super::read::{Table, records_of, text_column};
+use super::whole::whole_rows;
 use crate::record::{Record, split_prompt};
-use crate::trace::{Field, Rows, Texts, as_map};
+use crate::trace::{Field, Rows, Texts};
 
 /// Records kept; a screen shows fewer than a hundred at once.
 const CACHED: usize = 400;
@@ -100,7 +101,7 @@ impl ParquetTexts {
 }
 
 /// Sorted rows of one row group as a selection.
-fn selection_of(rows: impl Iterator<Item = usize>, size: usize) -> RowSelection {
+pub(super) fn selection_of(rows: impl Iterator<Item = usize>, size: usize) -> RowSelection {
     let mut selectors = Vec::new();
     let mut at = 0;
     for row in rows {
@@ -161,17 +162,7 @@ impl Texts for ParquetTexts {
     }
 
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {
-        let columns = self.table.columns();
-        self.records(rows)?
-            .iter()
-            .map(|record| {
-                let mut map = as_map(record)?;
-                Ok(columns
-                    .iter()
-                    .filter_map(|name| map.remove(name).map(|value| (name.clone(), value)))
-                    .collect())
-            })
-            .collect()
+        whole_rows(&self.table, rows)
     }
 
     fn scan(
