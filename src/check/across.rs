@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 
-use super::{Problem, problem, rows_with_ids};
+use super::{Problem, problem, questions_with_ids, rows_with_ids};
 use crate::import::{CLOSED_KIND, count};
 use crate::trace::Trace;
 
@@ -146,7 +146,8 @@ fn same_texts(one: &Side, other: &Side, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Joins a closed-answer table with the trace it was made from, by question and attempt.
+/// Joins a closed-answer table with the trace it was made from by question: its picks, and its correct_count and
+/// invalid_count.
 fn join(table: &Trace, trace: &Trace, problems: &mut Vec<Problem>) {
     let key = |trace: &Trace, row: usize| (trace.rows.question_id[row], trace.rows.attempt[row]);
     let picks: HashMap<(i64, u16), usize> = (0..trace.rows.len()).map(|row| (key(trace, row), row)).collect();
@@ -165,4 +166,32 @@ fn join(table: &Trace, trace: &Trace, problems: &mut Vec<Problem>) {
         );
         problems.push(problem("picks_differ", table, &found, detail));
     }
+    let (own, others) = (counts(table), counts(trace));
+    let differs = |row: &usize| {
+        let question = table.rows.question_id[*row];
+        let (own, other) = (own.get(&question), others.get(&question));
+        other.is_some() && own.map(|(_, counts)| counts) != other.map(|(_, counts)| counts)
+    };
+    let mut firsts: Vec<usize> = own.values().map(|(row, _)| *row).filter(differs).collect();
+    firsts.sort_unstable();
+    if !firsts.is_empty() {
+        let detail = format!(
+            "{} have another correct_count or invalid_count than {} gives",
+            questions_with_ids(&table.rows, &firsts),
+            trace.name
+        );
+        problems.push(problem("counts_differ", table, &firsts, detail));
+    }
+}
+
+/// Of each question: its first row, how many attempts are right, and how many have no pick.
+fn counts(trace: &Trace) -> HashMap<i64, (usize, (usize, usize))> {
+    let rows = &trace.rows;
+    let mut counts: HashMap<i64, (usize, (usize, usize))> = HashMap::new();
+    for row in 0..rows.len() {
+        let (_, (correct, invalid)) = counts.entry(rows.question_id[row]).or_insert((row, (0, 0)));
+        *correct += usize::from(rows.correct[row]);
+        *invalid += usize::from(rows.is_invalid(row));
+    }
+    counts
 }

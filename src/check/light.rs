@@ -1,6 +1,6 @@
 //! Checks on the light columns of one trace.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{Problem, problem, rows_with_ids};
 use crate::extract::exact_match;
@@ -136,20 +136,38 @@ fn differing(questions: &[Vec<usize>], value: impl Fn(usize) -> u32) -> Vec<usiz
         .collect()
 }
 
-fn one_letter(trace: &Trace) -> Option<Problem> {
+/// One letter throughout: in all rows, else in single attempts.
+fn one_letter(trace: &Trace) -> Vec<Problem> {
     let rows = &trace.rows;
     let picked = all(rows, |row| letter_index(rows.pick.get(*row)).is_some());
-    let first = picked.first().map(|row| rows.pick.code(*row))?;
-    let is_one = picked.len() >= FEW && picked.iter().all(|row| rows.pick.code(*row) == first);
-    let golds: HashSet<u32> = picked.iter().map(|row| rows.answer.code(*row)).collect();
-    let detail = || {
-        format!(
-            "every one of {} picks is {}",
-            count(picked.len()),
-            rows.pick.get(picked[0])
-        )
+    let is_one = |found: &[usize]| {
+        let first = found.first().map(|row| rows.pick.code(*row));
+        let golds: HashSet<u32> = found.iter().map(|row| rows.answer.code(*row)).collect();
+        let is_same = found.iter().all(|row| Some(rows.pick.code(*row)) == first);
+        found.len() >= FEW && golds.len() > 1 && is_same
     };
-    (is_one && golds.len() > 1).then(|| problem("one_letter", trace, &picked, detail()))
+    let told = |found: &[usize], of: &str| {
+        let detail = format!(
+            "every one of {} picks{of} is {}",
+            count(found.len()),
+            rows.pick.get(found[0])
+        );
+        problem("one_letter", trace, found, detail)
+    };
+    if is_one(&picked) {
+        return vec![told(&picked, "")];
+    }
+    let attempts: BTreeSet<u16> = picked.iter().map(|row| rows.attempt[*row]).collect();
+    let of_attempt = |attempt: u16| -> Vec<usize> {
+        let own = picked.iter().copied();
+        own.filter(|row| rows.attempt[*row] == attempt).collect()
+    };
+    attempts
+        .into_iter()
+        .map(|attempt| (attempt, of_attempt(attempt)))
+        .filter(|(_, found)| is_one(found))
+        .map(|(attempt, found)| told(&found, &format!(" of attempt {attempt}")))
+        .collect()
 }
 
 /// What opening the file has told already.

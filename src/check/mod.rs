@@ -131,3 +131,15 @@ fn rows_with_ids(rows: &Rows, found: &[usize]) -> String {
     let noun = if found.len() == 1 { "row" } else { "rows" };
     format!("{} {noun} (question {}{more})", count(found.len()), ids.join(", "))
 }
+
+/// `12 questions` with the first ids, for the first rows of questions.
+fn questions_with_ids(rows: &Rows, found: &[usize]) -> String {
+    let ids: Vec<String> = found
+        .iter()
+        .take(5)
+        .map(|row| rows.question_id[*row].to_string())
+        .collect();
+    let more = if found.len() > ids.len() { ", ..." } else { "" };
+    let noun = if found.len() == 1 { "question" } else { "questions" };
+    format!("{} {noun} ({}{more})", count(found.len()), ids.join(", "))
+}
