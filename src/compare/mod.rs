@@ -1,6 +1,7 @@
 //! Two traces on the same questions: paired, so that real differences show.
 
 mod pairing;
+mod prompts;
 mod report;
 mod significance;
 

@@ -34,6 +34,8 @@ pub struct CompareReport {
     pub needed: Option<usize>,
     pub categories: Vec<CategoryReport>,
     pub changed_questions: Vec<ChangedReport>,
+    /// Whether the pairs were asked with the same prompts, by their hashes; null where not both store them.
+    pub same_prompt: Option<bool>,
     pub warnings: Vec<String>,
 }
 
@@ -81,6 +83,7 @@ impl CompareReport {
             unpaired,
         };
         let changed = changed_questions(a, b, comparison);
+        let (same_prompt, prompt_warning) = super::prompts::same_prompt(a, b, pairing);
         CompareReport {
             a: side(a, counts.both + counts.a_only, pairing.only_a.len()),
             b: side(b, counts.both + counts.b_only, pairing.only_b.len()),
@@ -100,7 +103,8 @@ impl CompareReport {
             decided_at: comparison.decision.at,
             needed: comparison.decision.needed,
             categories: comparison.categories.iter().map(category_report).collect(),
-            warnings: warnings(comparison),
+            same_prompt,
+            warnings: warnings(comparison).into_iter().chain(prompt_warning).collect(),
             changed_questions: changed,
         }
     }
