@@ -935,3 +935,198 @@ fn a_folder_and_a_file_need_no_hub() {
     std::fs::write(folder.join("config.json"), "{}").unwrap();
     assert_eq!(user.model(path).unwrap().path, folder);
 }
+
+/// A five-attempt set of two shards with notes on how it was made, private.
+fn put_traces(hub: &Hub) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let shard = |from: i64| {
+        let path = folder.path().join("shard.parquet");
+        let record = |id: i64, attempt: i64| markbook::record::Record {
+            question_id: id,
+            attempt,
+            seed: Some(42 + attempt),
+            category: "law".to_owned(),
+            subject: "law".to_owned(),
+            benchmark: "mmlu_pro".to_owned(),
+            reasoning: format!("{attempt} of {id}: the answer is (B)"),
+            pick: if id % 4 == 0 { "A" } else { "B" }.to_owned(),
+            answer: "B".to_owned(),
+            correct: id % 4 != 0,
+            ..markbook::record::Record::default()
+        };
+        let rows: Vec<_> = (from..from + 20)
+            .flat_map(|id| (0..5).map(move |attempt| record(id, attempt)))
+            .collect();
+        markbook::parquet::write_records(&path, &rows, markbook::parquet::Order::AsGiven).unwrap();
+        std::fs::read(&path).unwrap()
+    };
+    let (first, second) = (shard(0), shard(20));
+    let notes = br#"{"model": "org/model", "seeds": [42, 43, 44, 45, 46]}"#;
+    hub.put(
+        "datasets/org/set",
+        "main",
+        FIRST,
+        &[
+            ("README.md", b"not needed"),
+            ("data/test-00000-of-00002.parquet", &first),
+            ("data/test-00001-of-00002.parquet", &second),
+            ("provenance/generation.json", notes),
+        ],
+    );
+    hub.with(|state| state.private.insert("datasets/org/set".into()));
+    second
+}
+
+/// The program, with the stand-in for a hub and a home of its own.
+fn program(hub: &Hub, home: &Path, token: Option<&str>, arguments: &[&str]) -> std::process::Output {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_markbook"));
+    command
+        .args(arguments)
+        .current_dir(home)
+        .env("HF_ENDPOINT", format!("http://127.0.0.1:{}", hub.port))
+        .env("HF_HOME", home.join("hf"))
+        .env("MARKBOOK_HOME", home.join("markbook"))
+        .env("NO_COLOR", "1")
+        .env_remove("HF_TOKEN")
+        .env_remove("HF_HUB_OFFLINE")
+        .env_remove("HF_HUB_CACHE")
+        .stdin(std::process::Stdio::null());
+    if let Some(token) = token {
+        command.env("HF_TOKEN", token);
+    }
+    let output = command.output().unwrap();
+    for text in [&output.stdout, &output.stderr] {
+        assert!(
+            !String::from_utf8_lossy(text).contains(SECRET),
+            "the token is never shown"
+        );
+    }
+    output
+}
+
+fn errors(output: &std::process::Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_private_trace_set_opens_by_its_id_in_every_command() {
+    let hub = Hub::start();
+    put_traces(&hub);
+    let home = tempfile::tempdir().unwrap();
+    let refused = program(&hub, home.path(), None, &["stats", "org/set"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(errors(&refused).contains("set HF_TOKEN"), "{}", errors(&refused));
+    let run = |arguments: &[&str]| {
+        let output = program(&hub, home.path(), Some(SECRET), arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", errors(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let stats: serde_json::Value = serde_json::from_str(&run(&["stats", "org/set", "--json"])).unwrap();
+    let runs = stats["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 1, "two shards are one run");
+    assert_eq!(
+        (&runs[0]["model"], &runs[0]["n"], &runs[0]["questions"]),
+        (&"org/set".into(), &200.into(), &40.into())
+    );
+    assert_eq!((&runs[0]["correct"], &runs[0]["invalid"]), (&150.into(), &0.into()));
+    assert_eq!(runs[0]["provenance"]["generation"]["model"], "org/model");
+    assert!(
+        runs[0]["kind"].as_str().unwrap().contains("org/set@11111111"),
+        "{}",
+        runs[0]["kind"]
+    );
+    assert!(hub.seen().iter().any(|seen| seen.authorization.is_some()));
+    let table = run(&["stats", "datasets/org/set@main"]);
+    assert!(table.contains("provenance · generation · model: org/model"), "{table}");
+    let gets = |hub: &Hub| hub.seen().iter().filter(|seen| seen.path.contains("/cdn/")).count();
+    assert_eq!(gets(&hub), 0, "what is in the cache is not fetched again");
+    assert!(run(&["check", "org/set", "--json"]).contains("problems"));
+    let screen = run(&["open", "org/set", "--print"]);
+    assert!(screen.contains("org/set") && screen.contains("200"), "{screen}");
+    let rows = run(&["export", "org/set", "-f", "wrong q:0", "-o", "-"]);
+    assert_eq!(rows.lines().count(), 5, "{rows}");
+    let comparison = run(&["compare", "org/set", "org/set@main", "--json"]);
+    assert!(comparison.contains("\"paired\": 200"), "{comparison}");
+    // A path that exists wins, and says so by its own content.
+    std::fs::create_dir_all(home.path().join("org/set")).unwrap();
+    let here = program(&hub, home.path(), Some(SECRET), &["stats", "org/set"]);
+    assert!(errors(&here).contains("no trace in org/set"), "{}", errors(&here));
+    // A file that is missing in a folder that is there is no name of the hub.
+    let seen = hub.seen().len();
+    let missing = program(&hub, home.path(), Some(SECRET), &["stats", "org/nothing"]);
+    assert!(
+        errors(&missing).contains("org/nothing: no such file or folder"),
+        "{}",
+        errors(&missing)
+    );
+    let missing = program(&hub, home.path(), Some(SECRET), &["stats", "none/set.parquet"]);
+    assert!(
+        errors(&missing).contains("no such file or folder"),
+        "{}",
+        errors(&missing)
+    );
+    assert_eq!((hub.seen().len(), seen > 0), (0, true), "nobody was asked");
+}
+
+#[test]
+fn a_trace_set_that_broke_off_goes_on_and_half_of_it_is_never_taken_for_the_whole() {
+    let hub = Hub::start();
+    let shard = put_traces(&hub);
+    let mut user = User::of(&hub).knowing(SECRET);
+    user.stop_at = Some(shard.len() as u64 / 2);
+    let outcome = user.watched(|settings, watch| settings.traces("org/set", watch));
+    assert!(outcome.unwrap_err().is::<Stopped>());
+    user.stop_at = None;
+    user.settings.offline = true;
+    for name in ["org/set", &format!("org/set@{FIRST}")] {
+        let error = message(user.watched(|settings, watch| settings.traces(name, watch)));
+        assert!(
+            error.contains("HF_HUB_OFFLINE is set") && error.contains("is not in the cache"),
+            "{error}"
+        );
+        assert!(error.contains("markbook fetch datasets/org/set"), "{error}");
+    }
+    user.settings.offline = false;
+    hub.seen();
+    let found = user
+        .watched(|settings, watch| settings.traces("org/set", watch))
+        .unwrap();
+    let names: Vec<&str> = found
+        .files
+        .iter()
+        .map(|file| file.file_name().unwrap().to_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "test-00000-of-00002.parquet",
+            "test-00001-of-00002.parquet",
+            "generation.json"
+        ]
+    );
+    assert_eq!((found.id.as_str(), found.revision.as_str()), ("org/set", FIRST));
+    assert!(found.path.join("data").is_dir());
+    user.settings.offline = true;
+    for name in ["org/set", &format!("org/set@{FIRST}")] {
+        assert_eq!(
+            user.watched(|settings, watch| settings.traces(name, watch)).unwrap(),
+            found
+        );
+    }
+}
+
+#[test]
+fn a_set_without_traces_says_what_it_has() {
+    let hub = Hub::start();
+    hub.put(
+        "datasets/org/none",
+        "main",
+        FIRST,
+        &[("README.md", b"x"), ("notes.txt", b"y")],
+    );
+    let error = message(User::of(&hub).watched(|settings, watch| settings.traces("org/none", watch)));
+    assert!(
+        error.contains("org/none has no files that could be traces; it has README.md, notes.txt"),
+        "{error}"
+    );
+}

@@ -4,30 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use markbook::check::check;
+use markbook::compare::CompareReport;
 use markbook::import::{Options, parse_map};
 use markbook::record::INVALID;
 use markbook::trace::Trace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{counts, notice, open, open_one, open_with};
-
-/// A folder with these files.
-fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, content) in files {
-        let path = folder.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
-    }
-    folder
-}
-
-fn write_one(name: &str, content: &str) -> (TempDir, Trace) {
-    let folder = folder(&[(name, content)]);
-    let trace = open_one(&folder.path().join(name));
-    (folder, trace)
-}
+use super::{counts, folder, lm_eval_row, notice, open, open_one, open_with, write_one};
 
 /// The case of that id.
 fn case(id: &str) -> Option<Value> {
@@ -276,6 +260,8 @@ fn several_time_stamps_are_several_runs() {
 
 #[test]
 fn a_line_of_64_mebibytes_opens() {
+    let times = case("fil-014").map(|case| case["gen"]["times"].clone());
+    assert!(times.is_none_or(|times| times == 13_000_000));
     let row = lm_eval_row(0, "B").replace("So 4.", &"loop ".repeat(13_000_000));
     let (_folder, trace) = write_one("samples_t_2025-03-01T10-00-00.000000.jsonl", &row);
     assert_eq!((trace.rows.len(), trace.rows.chars[0] > 64_000_000), (1, true));
@@ -324,6 +310,8 @@ fn indented_lists_open() {
 
 #[test]
 fn missing_questions_of_the_set_are_told() {
+    let of = case("fil-019").map(|case| (case["gen"]["rows"].clone(), case["gen"]["of"].clone()));
+    assert!(of.is_none_or(|of| of == (12_012.into(), 12_032.into())));
     let categories = [
         "biology",
         "business",
@@ -380,10 +368,25 @@ fn a_look_alike_task_is_told() {
 }
 
 #[test]
-fn fields_of_a_row_survive_for_an_export() {
-    let Some((_folder, trace)) = opened("fil-023") else {
-        return;
-    };
+fn an_export_keeps_a_row_to_the_byte() {
+    let Some(case) = case("fil-023") else { return };
+    let content = case["file"]["content"].as_str().unwrap();
+    let name = case["file"]["name"].as_str().unwrap();
+    let (_folder, trace) = write_one(name, content);
+    let slice = folder(&[]);
+    let target = slice.path().join(name);
+    let options = markbook::export::Options::jsonl(markbook::export::Target::File(target.clone())).unwrap();
+    markbook::export::write(&trace, &[0], &options).unwrap();
+    let written = std::fs::read_to_string(&target).unwrap();
+    assert_eq!(written.lines().count(), 1);
+    // Only the blanks between values are gone: the output's own bytes, its escapes too, are those of the file.
+    let output = r#""\frac{1}{2}\u001b[31m The answer is (B).""#;
+    assert!(content.contains(output) && written.contains(output), "{written}");
+    assert_eq!(
+        serde_json::from_str::<Value>(&written).unwrap(),
+        serde_json::from_str::<Value>(content).unwrap()
+    );
+    assert_eq!(open_one(&target).record(0).unwrap(), trace.record(0).unwrap());
     let row = trace.texts.source(&[0]).unwrap().remove(0);
     assert_eq!(row["extra_field"], json!({"a": [1, 2]}));
     assert_eq!(row["resps"][0][0], "\u{c}rac{1}{2}\u{1b}[31m The answer is (B).");
@@ -392,6 +395,8 @@ fn fields_of_a_row_survive_for_an_export() {
 
 #[test]
 fn null_and_empty_outputs_of_a_parquet_file_are_no_output() {
+    let missing_rows = case("fil-024").map(|case| case["expected"]["output_missing_rows"].clone());
+    assert!(missing_rows.is_none_or(|missing| missing == 2));
     use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.parquet");
@@ -422,14 +427,6 @@ fn null_and_empty_outputs_of_a_parquet_file_are_no_output() {
         .count();
     assert_eq!((trace.rows.len(), missing, trace.rows.pick.get(0)), (3, 2, "A"));
     assert!(notice(&trace, "no_gold").contains("no column is the answer"));
-}
-
-fn lm_eval_row(doc_id: usize, pick: &str) -> String {
-    let doc = json!({"question": "2+2?", "options": ["3", "4"], "answer": "B", "answer_index": 1, "category": "math", "question_id": doc_id + 7});
-    json!({"doc_id": doc_id, "doc": doc, "target": "B", "arguments": {"gen_args_0": {"arg_0": "PROMPT"}},
-           "resps": [["So 4. The answer is (B)."]], "filtered_resps": [pick], "filter": "custom-extract",
-           "exact_match": f64::from(u8::from(pick == "B"))})
-    .to_string()
 }
 
 #[test]
@@ -901,4 +898,71 @@ fn a_great_many_entries_that_are_no_rows_stay_small() {
         "{:?}",
         trace.notices
     );
+}
+
+#[test]
+fn equal_version_labels_do_not_make_prompts_the_same() {
+    let Some(case) = case("fil-022") else { return };
+    let side = |row: &Value, prompt_hash: Option<&str>| {
+        let mut sample: Value = serde_json::from_str(&lm_eval_row(0, "B")).unwrap();
+        match prompt_hash {
+            Some(hash) => sample["prompt_hash"] = hash.into(),
+            None => sample["arguments"] = json!({}),
+        }
+        let stamp = format!("{}T10-00-00.000000", row["date"].as_str().unwrap());
+        let results = json!({"results": {}, "configs": {}, "versions": {"mmlu_pro_math": row["version"]}, "date": 1.0})
+            .to_string();
+        let folder = folder(&[
+            (&format!("samples_mmlu_pro_math_{stamp}.jsonl"), &sample.to_string()),
+            (&format!("results_{stamp}.json"), &results),
+        ]);
+        let trace = open_one(folder.path());
+        (folder, trace)
+    };
+    let compare = |hashes: [Option<&str>; 2], versions: [f64; 2]| {
+        let rows = case["rows"].as_array().unwrap();
+        let mut rows = [rows[0].clone(), rows[1].clone()];
+        rows[0]["version"] = versions[0].into();
+        rows[1]["version"] = versions[1].into();
+        let sides = [side(&rows[0], hashes[0]), side(&rows[1], hashes[1])];
+        CompareReport::of(&sides[0].1, &sides[1].1)
+    };
+    let unknown = compare([None, None], [2.1, 2.1]);
+    assert_eq!(unknown.same_prompt, None);
+    assert!(
+        unknown
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("task versions are ambiguous")),
+        "{:?}",
+        unknown.warnings
+    );
+    let unknown = compare([None, None], [2.1, 3.0]);
+    assert!(
+        unknown
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("task versions differ (mmlu_pro_math 2.1 and 3.0)")),
+        "{:?}",
+        unknown.warnings
+    );
+    let (one, other) = ("a".repeat(64), "b".repeat(64));
+    assert_eq!(compare([Some(&one), Some(&one)], [2.1, 3.0]).same_prompt, Some(true));
+    let differs = compare([Some(&one), Some(&other)], [2.1, 2.1]);
+    assert_eq!(differs.same_prompt, Some(false));
+    assert!(
+        differs
+            .warnings
+            .iter()
+            .any(|warning| warning.starts_with("1 of 1 pairs that were looked at"))
+    );
+}
+
+#[test]
+fn the_first_lines_of_a_huge_output_are_shown_and_the_rest_is_not_drawn() {
+    let row = lm_eval_row(0, "B").replace("So 4.", &"loop ".repeat(2_000_000));
+    let (_folder, trace) = write_one("samples_t_2025-03-01T10-00-00.000000.jsonl", &row);
+    let screen = markbook::tui::print_screen(vec![trace], "", 100, 30, markbook::tui::Options::default()).unwrap();
+    assert!(screen.contains("loop loop loop"), "{screen}");
+    assert_eq!(screen.lines().count(), 30);
 }
