@@ -14,6 +14,8 @@ struct Joined {
     /// The first row of each part, and its texts.
     parts: Vec<(usize, Arc<dyn Texts>)>,
     rows: usize,
+    /// Whether each part is an attempt of its own.
+    are_attempts: bool,
 }
 
 impl Joined {
@@ -47,16 +49,33 @@ impl Joined {
         }
         Ok(found)
     }
+
+    /// The record with its attempt, where that is the part's number.
+    fn numbered(&self, row: usize, record: Arc<Record>) -> Arc<Record> {
+        if !self.are_attempts {
+            return record;
+        }
+        let attempt = self.parts.partition_point(|(start, _)| *start <= row) - 1;
+        Arc::new(Record {
+            attempt: attempt as i64,
+            ..Record::clone(&record)
+        })
+    }
 }
 
 impl Texts for Joined {
     fn record(&self, row: usize) -> Result<Arc<Record>> {
-        let (row, texts) = self.part(row)?;
-        texts.record(row)
+        let (local, texts) = self.part(row)?;
+        Ok(self.numbered(row, texts.record(local)?))
     }
 
     fn records(&self, rows: &[usize]) -> Result<Vec<Arc<Record>>> {
-        self.by_part(rows, |texts, rows| texts.records(rows))
+        let records = self.by_part(rows, |texts, rows| texts.records(rows))?;
+        let numbered = rows
+            .iter()
+            .zip(records)
+            .map(|(row, record)| self.numbered(*row, record));
+        Ok(numbered.collect())
     }
 
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {
@@ -93,7 +112,16 @@ impl Texts for Joined {
 }
 
 /// One trace over all; a single one stays as it is.
-pub fn join(mut traces: Vec<Trace>) -> Result<Trace> {
+pub fn join(traces: Vec<Trace>) -> Result<Trace> {
+    joined(traces, false)
+}
+
+/// One trace over all, each of them an attempt at the same questions, in their order.
+pub fn attempts(traces: Vec<Trace>) -> Result<Trace> {
+    joined(traces, true)
+}
+
+fn joined(mut traces: Vec<Trace>, are_attempts: bool) -> Result<Trace> {
     match traces.len() {
         0 => bail!("there is no trace to show"),
         1 => return Ok(traces.remove(0)),
@@ -103,10 +131,13 @@ pub fn join(mut traces: Vec<Trace>) -> Result<Trace> {
     let mut parts = Vec::new();
     let mut notices = Vec::new();
     let mut names: Vec<String> = Vec::new();
-    for trace in &traces {
+    for (number, trace) in traces.iter().enumerate() {
         parts.push((rows.len(), Arc::clone(&trace.texts)));
         for row in 0..trace.rows.len() {
             rows.push_row(&trace.rows, row);
+            if let Some(attempt) = rows.attempt.last_mut().filter(|_| are_attempts) {
+                *attempt = u16::try_from(number).unwrap_or(u16::MAX);
+            }
         }
         notices.extend(trace.notices.iter().cloned());
         if !names.contains(&trace.name) {
@@ -121,6 +152,7 @@ pub fn join(mut traces: Vec<Trace>) -> Result<Trace> {
         texts: Arc::new(Joined {
             parts,
             rows: rows.len(),
+            are_attempts,
         }),
         rows,
         manifest: None,
@@ -158,5 +190,14 @@ mod tests {
         };
         joined.texts.scan(Field::Completion, &|row| row > 0, visit).unwrap();
         assert_eq!(seen, [(1, "two".to_owned())]);
+    }
+
+    #[test]
+    fn attempts_are_numbered_in_rows_and_records() {
+        let joined = attempts(vec![trace("a", &["one", "two"]), trace("b", &["three", "four"])]).unwrap();
+        assert_eq!(joined.rows.attempt, [0, 0, 1, 1]);
+        let records = joined.texts.records(&[1, 2]).unwrap();
+        assert_eq!((records[0].attempt, records[1].attempt), (0, 1));
+        assert_eq!(joined.record(3).unwrap().attempt, 1);
     }
 }

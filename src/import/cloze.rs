@@ -4,7 +4,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::harness;
 use super::head::Head;
 use super::json::Object;
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark};
@@ -110,7 +109,7 @@ fn answer(rows: &[(usize, Object)], order: i64, attempt: i64) -> Result<Answer, 
         prompt,
         question,
         options,
-        pick: letter_text(harness::argmax(&logprobs)).unwrap_or_default(),
+        pick: letter_text(crate::extract::argmax::argmax_first(&logprobs)).unwrap_or_default(),
         answer: letter_text(gold).unwrap_or_default(),
         logprobs: Some(logprobs.iter().map(|number| *number as f32).collect()),
         ..Record::default()

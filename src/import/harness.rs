@@ -1,6 +1,7 @@
 //! How the reference harness reads and compares, for rows that store no pick.
 
 use crate::extract::Rule;
+use crate::extract::argmax::argmax_first;
 use crate::record::{INVALID, letter, letter_index};
 
 /// The pick of the harness rule over a whole stored text.
@@ -23,21 +24,7 @@ pub(crate) fn read_letter(text: &str) -> String {
 
 /// The letter of the largest number.
 pub(crate) fn argmax_letter(numbers: &[f64]) -> String {
-    argmax(numbers)
+    argmax_first(numbers)
         .and_then(letter)
         .map_or_else(|| INVALID.to_owned(), String::from)
-}
-
-/// `numpy.argmax`: the first largest; a NaN beats every number, the first NaN wins.
-pub(crate) fn argmax(numbers: &[f64]) -> Option<usize> {
-    if let Some(nan) = numbers.iter().position(|number| number.is_nan()) {
-        return Some(nan);
-    }
-    let mut best = None;
-    for (i, number) in numbers.iter().enumerate() {
-        if best.is_none_or(|at: usize| *number > numbers[at]) {
-            best = Some(i);
-        }
-    }
-    best
 }

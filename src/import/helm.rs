@@ -190,7 +190,7 @@ fn score(states: &[Object], record: &mut Record) -> Result<(), RowError> {
             logprobs[index] = logprob;
         }
     }
-    let pick = harness::argmax(&logprobs)
+    let pick = crate::extract::argmax::argmax_first(&logprobs)
         .and_then(letter)
         .ok_or("no option was scored")?;
     record.pick = pick.to_string();

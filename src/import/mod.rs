@@ -179,7 +179,8 @@ pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
             Err(error) => failed.push(error),
         }
     }
-    let mut traces = parts::join(traces, &parquet)?;
+    let traces = parts::join(traces, &parquet)?;
+    let mut traces = by_seed_folder(traces)?;
     let skipped: Vec<String> = failed.iter().map(|error| format!("{error:#}")).chain(refused).collect();
     let Some(first) = traces.first_mut() else {
         match skipped.as_slice() {
@@ -209,6 +210,53 @@ pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
         });
     }
     Ok(traces)
+}
+
+/// Runs that lie side by side in folders named by their seeds (`seed-42`, `seed-43`, ...) are attempts of one run.
+fn by_seed_folder(traces: Vec<Trace>) -> Result<Vec<Trace>> {
+    let mut sets: Vec<(Option<(PathBuf, &'static str)>, Vec<Trace>)> = Vec::new();
+    for trace in traces {
+        let place = trace.path.as_deref().and_then(seed_folder);
+        let kind = trace.kind.split(',').next().unwrap_or_default().to_owned();
+        let same = |set: &&mut (Option<(PathBuf, &str)>, Vec<Trace>)| {
+            place.is_some()
+                && set.0 == place
+                && set.1[0].kind.starts_with(&kind)
+                && set.1[0].rows.len() == trace.rows.len()
+        };
+        match sets.iter_mut().find(same) {
+            Some((_, set)) => set.push(trace),
+            None => sets.push((place, vec![trace])),
+        }
+    }
+    let one = |(place, set): (Option<(PathBuf, &str)>, Vec<Trace>)| match place {
+        Some((parent, _)) if set.len() > 1 => {
+            let (count, manifest) = (set.len(), set[0].manifest.clone());
+            let mut trace = crate::joined::attempts(set)?;
+            trace.name = parent
+                .file_name()
+                .map_or_else(|| trace.name.clone(), |name| name.to_string_lossy().into_owned());
+            trace.kind = format!("{}, {count} seed folders", trace.kind);
+            trace.path = Some(parent);
+            trace.manifest = manifest;
+            Ok(vec![trace])
+        }
+        _ => Ok(set),
+    };
+    let joined: Result<Vec<Vec<Trace>>> = sets.into_iter().map(one).collect();
+    Ok(joined?.into_iter().flatten().collect())
+}
+
+/// The folder that holds a seed's folder, and what the latter's name begins with.
+fn seed_folder(path: &Path) -> Option<(PathBuf, &'static str)> {
+    let folder = if path.is_dir() { path } else { path.parent()? };
+    let name = folder.file_name()?.to_str()?;
+    let stem = ["seed", "attempt"].into_iter().find(|stem| {
+        name.strip_prefix(stem)
+            .map(|rest| rest.trim_start_matches(['-', '_']))
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    })?;
+    Some((folder.parent()?.to_owned(), stem))
 }
 
 /// A number that changes when a file under these paths grows, changes, comes or goes: for following a run at work.

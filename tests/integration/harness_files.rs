@@ -200,6 +200,7 @@ fn whole_benchmarks_have_the_harnesss_scores_groups_and_hashes() {
 fn held(record: &Record) -> Record {
     Record {
         question_id: 0,
+        attempt: record.attempt,
         // MMLU's four groups are no column of its rows.
         category: match record.benchmark.as_str() {
             "mmlu" => String::new(),
@@ -228,17 +229,15 @@ fn held(record: &Record) -> Record {
     }
 }
 
-fn all(traces: &[Trace]) -> Vec<Record> {
-    let mut records = Vec::new();
-    for trace in traces {
-        records.extend((0..trace.rows.len()).map(|row| held(&trace.record(row).unwrap())));
-    }
+fn all(trace: &Trace) -> Vec<Record> {
+    let records = (0..trace.rows.len()).map(|row| held(&trace.record(row).unwrap()));
+    let mut records: Vec<Record> = records.collect();
     records.sort_by_key(|record| {
         (
             record.benchmark.clone(),
             record.subject.clone(),
             record.doc_id,
-            record.seed,
+            record.attempt,
         )
     });
     records
@@ -290,7 +289,8 @@ fn a_run_exported_and_read_back_is_the_same_in_every_column_that_the_format_hold
             ..import::Options::default()
         };
         let read = import::open(&[PathBuf::from(&out)], &options).unwrap();
-        let (expected, found) = (all(&[run]), all(&read));
+        assert_eq!(read.len(), 1, "{name}: one trace");
+        let (expected, found) = (all(&run), all(&read[0]));
         assert_eq!(found.len(), expected.len(), "{name}");
         for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found, expected, "{name}");

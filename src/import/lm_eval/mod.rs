@@ -274,7 +274,7 @@ fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> An
         pairs.len()
     };
     let numbers: Vec<f64> = pairs[..count].iter().map(|(number, _)| *number).collect();
-    record.pick = letter_text(harness::argmax(&numbers));
+    record.pick = letter_text(crate::extract::argmax::argmax_first(&numbers));
     record.answer = row
         .get("target")
         .map(|target| gold_of_choice(target, record, &continuations))

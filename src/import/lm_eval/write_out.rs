@@ -2,7 +2,6 @@
 
 use super::LOGPROBS;
 use super::row::{finish, gold_of_choice, letter_text};
-use crate::import::harness;
 use crate::import::head::Head;
 use crate::import::json::Raw;
 use crate::import::layout::{self, Answer, Entry, Layout, RowError, Sniffed, Tally};
@@ -60,7 +59,7 @@ impl Layout for WriteOut {
             subject: subject.unwrap_or(&self.task).to_owned(),
             prompt: prompts[0][..context].to_owned(),
             options: continuations.clone(),
-            pick: letter_text(harness::argmax(&numbers)),
+            pick: letter_text(crate::extract::argmax::argmax_first(&numbers)),
             logprobs: Some(numbers.iter().map(|number| *number as f32).collect()),
             ..Record::default()
         };

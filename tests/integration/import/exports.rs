@@ -73,6 +73,8 @@ fn hard_records() -> Vec<Record> {
         finish: [None, Some(Finish::Length), Some(Finish::Eos)][i % 3],
         prompt_tokens: Some(17),
         output_tokens: (i > 3).then_some(5),
+        continuations: (i % 2 == 0).then(|| vec![" A".to_owned(), (*text).to_owned()]),
+        continuation_tokens: (i % 2 == 0).then(|| vec![1, 7]),
         logprobs: (i % 2 == 0).then(|| vec![-1.375, -0.1, f32::NEG_INFINITY]),
         greedy: (i % 2 == 0).then(|| vec![true, false, false]),
         letter_mass: (i % 2 == 0).then_some(0.3),
