@@ -28,12 +28,15 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// What part of the time each measurement gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Share {
-    Prefill = 10,
-    Cloze = 8,
+    Prefill = 9,
+    Cloze = 6,
     FiveSeeds = 7,
-    FiveRows = 5,
-    Rounding = 4,
+    FiveRows = 4,
+    Rounding = 8,
 }
+
+/// Questions enough for a figure of the rounding, which is then not measured again.
+const ROUNDING_QUESTIONS: usize = 24;
 
 /// Tokens of a prefill prompt, and how many of them are packed.
 const PREFILL: (usize, usize) = (128, 16);
@@ -55,7 +58,7 @@ pub struct Report {
     pub sample_5seeds: Sampled,
     /// Five rows: one question at a time, five seeds.
     pub sample_5rows: Sampled,
-    /// How far the number format's log-likelihoods lie from f32's; null in f32.
+    /// How far the number format's log-likelihoods lie from f32's, measured here or before; null in f32.
     pub rounding: Option<Rounding>,
     pub memory: Memory,
     pub load_cpu_s: f64,
@@ -118,7 +121,8 @@ struct Bench<'a> {
 /// When the model cannot answer at all, or the platform does not tell CPU time.
 pub fn measure(engine: &mut CandleEngine, name: &str, gauge: &mut Gauge, tell: &mut dyn FnMut(&str)) -> Result<Report> {
     process_cpu_seconds().context("this platform does not tell a process's CPU time")?;
-    let narrow = rounding::applies(engine);
+    let known = rounding::known(engine).filter(|known| known.questions >= ROUNDING_QUESTIONS);
+    let measures_rounding = rounding::applies(engine) && known.is_none();
     let shares = [
         Share::Prefill,
         Share::Cloze,
@@ -131,7 +135,7 @@ pub fn measure(engine: &mut CandleEngine, name: &str, gauge: &mut Gauge, tell: &
         gauge,
         begun: Instant::now(),
         parts_left: shares.map(|share| share as u32).iter().sum::<u32>()
-            + if narrow { Share::Rounding as u32 } else { 0 },
+            + if measures_rounding { Share::Rounding as u32 } else { 0 },
     };
     tell("prefill, and the machine's f32 peak");
     let (peak_gflops, prefill) = bench.prefill()?;
@@ -144,11 +148,11 @@ pub fn measure(engine: &mut CandleEngine, name: &str, gauge: &mut Gauge, tell: &
     let sample_5seeds = bench.sample(Share::FiveSeeds, batch)?;
     tell("sampling, five rows");
     let sample_5rows = bench.sample(Share::FiveRows, 5)?;
-    let rounding = if narrow {
+    let rounding = if measures_rounding {
         tell("how far its log-likelihoods lie from f32's");
         Some(bench.rounding(prefill.tokens_per_cpu_s)?)
     } else {
-        None
+        known
     };
     let wall_s = bench.begun.elapsed().as_secs_f64();
     let description = engine.describe();
@@ -249,24 +253,18 @@ impl Bench<'_> {
         })
     }
 
-    /// As many of the embedded questions as fit, by the speed of the prefill.
+    /// Up to [`ROUNDING_QUESTIONS`] of the embedded questions, as many as fit by the speed of the prefill.
     fn rounding(&mut self, tokens_per_cpu_s: f64) -> Result<Rounding> {
-        // A token takes twice as long in f32, and half the machine may belong to others.
-        let budget = self.budget(Share::Rounding).as_secs_f64() * tokens_per_cpu_s / 3.0 / 2.0;
-        let mut requests = work::spread_cloze()?;
-        let mut tokens = 0;
-        let mut fits = 0;
-        for request in &requests {
-            tokens += self.engine.tokenizer.encode(&request.prompt, true)?.len();
-            fits += usize::from(tokens as f64 <= budget);
-        }
-        requests.truncate(fits.max(1));
+        // A token takes once its time, and twice that in f32; half the machine may belong to others.
+        let tokens = self.budget(Share::Rounding).as_secs_f64() * tokens_per_cpu_s / 3.0 / 1.5;
+        let requests = rounding::affordable(self.engine, tokens as usize, ROUNDING_QUESTIONS)?;
         let gauge = &mut *self.gauge;
         let source = rounding::source(&requests);
         let rounding = rounding::measure(self.engine, &requests, &source, &mut |_| {
             gauge.look();
             ControlFlow::Continue(())
         })?;
+        // Without a place to keep it, it is measured again the next time.
         let _ = rounding::keep(self.engine, &rounding);
         Ok(rounding)
     }

@@ -169,7 +169,7 @@ pub fn of_run(engine: &mut CandleEngine, tick: &mut Tick) -> Result<Option<Round
     }
     let (seconds, speed) = BEFORE_RUN;
     let tokens = seconds * speed * engine.threads.count() as f64 / flops_per_token(engine);
-    let requests = affordable(engine, tokens as usize)?;
+    let requests = affordable(engine, tokens as usize, QUESTIONS_BEFORE_RUN.1)?;
     if requests.len() < QUESTIONS_BEFORE_RUN.0 {
         return Ok(None);
     }
@@ -179,16 +179,16 @@ pub fn of_run(engine: &mut CandleEngine, tick: &mut Tick) -> Result<Option<Round
     Ok(Some(rounding))
 }
 
-/// As many of the embedded questions as these tokens are enough for.
-fn affordable(engine: &CandleEngine, tokens: usize) -> Result<Vec<Request>> {
+/// As many of the embedded questions as these tokens are enough for, one at least, `most` at most.
+pub fn affordable(engine: &CandleEngine, tokens: usize, most: usize) -> Result<Vec<Request>> {
     let mut left = tokens;
     let mut requests = Vec::new();
-    for request in work::spread_cloze()?.into_iter().take(QUESTIONS_BEFORE_RUN.1) {
+    for request in work::spread_cloze()?.into_iter().take(most) {
         let needed = engine.tokenizer.encode(&request.prompt, true)?.len();
-        if needed > left {
+        if needed > left && !requests.is_empty() {
             break;
         }
-        left -= needed;
+        left = left.saturating_sub(needed);
         requests.push(request);
     }
     Ok(requests)

@@ -8,9 +8,10 @@ use anyhow::{Context, Result, bail};
 
 use super::args::{Chat, ChatShots, Dtype, Settings};
 use super::usage;
+use crate::bench::rounding;
 use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Slice, Style};
 use crate::engine::candle::{self, CandleEngine};
-use crate::engine::{ChatTemplate, Engine, Sampling};
+use crate::engine::{ChatTemplate, Engine, Rounding, Sampling};
 use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
@@ -228,15 +229,47 @@ impl Job {
         ))
     }
 
+    /// What the manifest says of the number format: how far its log-likelihoods lie from f32's, where it is less and the
+    /// figure is known or soon measured.
+    ///
+    /// # Errors
+    /// When it was stopped. A model that cannot be compared runs all the same.
+    pub(crate) fn rounding(
+        engine: &mut CandleEngine,
+        watch: &mut dyn FnMut(String) -> ControlFlow<()>,
+    ) -> Result<Option<Rounding>> {
+        let mut stopped = false;
+        let measured = rounding::of_run(engine, &mut |share| {
+            let percent = 100.0 * share;
+            let flow = watch(format!("comparing bf16 with f32, once for this model: {percent:.0} %"));
+            stopped |= flow.is_break();
+            flow
+        });
+        match measured {
+            Err(error) if stopped => Err(error),
+            measured => Ok(measured.unwrap_or_default()),
+        }
+    }
+
     /// The plans of the exams, with manifests.
-    pub(crate) fn plans(&self, datasets: Vec<Dataset>, engine: &dyn Engine, model: &Model) -> Result<Vec<Plan>> {
+    pub(crate) fn plans(
+        &self,
+        datasets: Vec<Dataset>,
+        engine: &dyn Engine,
+        model: &Model,
+        rounding: Option<&Rounding>,
+    ) -> Result<Vec<Plan>> {
         if self.benchmarks.len() > 1 && !self.root.exists() {
             std::fs::create_dir(&self.root)
                 .with_context(|| format!("cannot make the folder {}", self.root.display()))?;
         }
         datasets
             .into_iter()
-            .map(|dataset| self.plan(dataset, engine, model))
+            .map(|dataset| {
+                let mut plan = self.plan(dataset, engine, model)?;
+                plan.manifest.rounding = rounding.cloned();
+                Ok(plan)
+            })
             .collect()
     }
 

@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::args::{DemoArgs, Look, RunArgs, Settings};
 use super::plain::Plain;
 use super::prepare::{Job, default_model};
 use super::stop::Stop;
 use super::{End, reports, traces};
-use crate::engine::Control;
+use crate::engine::{Control, Description, Engine};
 use crate::hub;
 use crate::run::{self, Summary, Update};
 use crate::tui;
@@ -52,7 +52,14 @@ fn work(
         None => job.datasets(&mut |status| watch(Update::Status(status)))?,
     };
     let (mut engine, model) = job.engine(&mut |status| watch(Update::Status(status)))?;
-    let plans = job.plans(datasets, &engine, &model)?;
+    let Description {
+        dtype, dtype_reason, ..
+    } = engine.describe();
+    if watch(Update::Status(format!("{dtype}: {dtype_reason}"))).is_break() {
+        bail!("stopped before the first question");
+    }
+    let rounding = Job::rounding(&mut engine, &mut |status| watch(Update::Status(status)))?;
+    let plans = job.plans(datasets, &engine, &model, rounding.as_ref())?;
     run::execute(plans, &mut engine, control, watch)
 }
 
@@ -96,6 +103,9 @@ fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
     } else {
         reports::print_table(&traces)?;
     }
+    for line in number_format(&summary) {
+        eprintln!("{line}");
+    }
     for manifest in &summary.manifests {
         let done = format!("{} of {} done", thousands(manifest.finished), thousands(manifest.rows));
         eprintln!("{}: {done}", manifest.settings.benchmark);
@@ -114,6 +124,22 @@ fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
         return Ok(End::Stopped);
     }
     Ok(End::Done)
+}
+
+/// What a run computed in and why, and how far that lies from f32, where it is known.
+fn number_format(summary: &Summary) -> Vec<String> {
+    let Some(manifest) = summary.manifests.first() else {
+        return Vec::new();
+    };
+    let Description {
+        dtype,
+        dtype_reason,
+        kernel,
+        ..
+    } = &manifest.settings.engine;
+    let mut lines = vec![format!("computed in {dtype} ({dtype_reason}) by {kernel}")];
+    lines.extend(manifest.rounding.as_ref().map(ToString::to_string));
+    lines
 }
 
 /// Rows that are told one by one; the manifest has them all.
@@ -200,6 +226,9 @@ fn on_screen(job: Job, look: &Look) -> Result<End> {
         Err(error) => return Err(error),
     };
     reports::print_table(&traces::of_summary(&summary, &job))?;
+    for line in number_format(&summary) {
+        println!("{line}");
+    }
     for manifest in &summary.manifests {
         println!(
             "{}: {} of {} done",

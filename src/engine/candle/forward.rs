@@ -18,7 +18,7 @@ pub struct Part<'a> {
 }
 
 /// Rows that go through a layer's products together, so that what is between them stays in cache.
-const BLOCK_ROWS: usize = 256;
+const BLOCK_ROWS: usize = 240;
 
 fn blocks(rows: usize) -> impl Iterator<Item = Range<usize>> {
     let block = move |first: usize| first..(first + BLOCK_ROWS).min(rows);
@@ -367,8 +367,7 @@ impl Decoder {
             if let Some(weight) = post_norm {
                 kernel::rms_norm_in_place(branch, hidden, Some(weight), plus_one, eps);
             }
-            let scale = config.residual_scale;
-            x.iter_mut().zip(branch).for_each(|(x, branch)| *x += *branch * scale);
+            kernel::add_scaled(x, branch, config.residual_scale);
         };
         layer.output.apply(attended, branch, threads);
         add(x, branch, layer.attention_post_norm.as_ref());
@@ -405,7 +404,7 @@ impl Decoder {
             }
             per_layer.projection.matmul(gated, branch, threads);
             kernel::rms_norm_in_place(branch, hidden, Some(&per_layer.norm), plus_one, eps);
-            x.iter_mut().zip(&*branch).for_each(|(x, branch)| *x += branch);
+            kernel::add_scaled(x, branch, 1.0);
         }
         if config.layer_scalar {
             x.iter_mut().for_each(|value| *value *= layer.scalar);

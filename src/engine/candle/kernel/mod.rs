@@ -17,7 +17,9 @@ mod tile;
 pub use attention::{AttentionShape, Job, KeyValues, attend, attend_all};
 pub use logits::{argmax, log_sum_exp, softmax};
 pub use packed::{Packed, Precision};
-pub use pointwise::{gelu_tanh_mul, gelu_tanh_times, rms_norm, rms_norm_in_place, rope, silu_mul, silu_times, softcap};
+pub use pointwise::{
+    add_scaled, gelu_tanh_mul, gelu_tanh_times, rms_norm, rms_norm_in_place, rope, silu_mul, silu_times, softcap,
+};
 use simd::Level;
 pub use threads::Threads;
 

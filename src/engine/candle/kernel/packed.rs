@@ -237,7 +237,7 @@ impl<const BF16: bool> Kernel for Product<'_, BF16> {
         for from in (0..words).step_by(block) {
             let steps = block.min(words - from);
             for (a, x) in a.iter_mut().zip(self.x.chunks_exact(k)) {
-                pack_steps::<BF16>(&x[from * precision.per_word()..], &mut a[..steps]);
+                pack_steps::<S, BF16>(simd, &x[from * precision.per_word()..], &mut a[..steps]);
             }
             for panel in self.panels.clone() {
                 let b = &self.packed.words.get()[(panel * words + from) * PANEL..][..steps * PANEL];
@@ -278,25 +278,24 @@ fn share(panel: &[f32], tile: usize, tiles: usize) -> &[f32] {
 
 /// The next steps of a row of x: numbers as they are, or rounded pairs.
 #[inline(always)]
-fn pack_steps<const BF16: bool>(x: &[f32], out: &mut [f32]) {
-    if BF16 {
-        let pairs = x.chunks_exact(2);
-        let odd = pairs.remainder();
-        let whole = pairs.len().min(out.len());
-        for (out, pair) in out.iter_mut().zip(pairs) {
-            *out = pack_pair(pair);
-        }
-        if let Some(out) = out.get_mut(whole) {
-            *out = pack_pair(odd);
-        }
-    } else {
+fn pack_steps<S: Simd, const BF16: bool>(simd: S, x: &[f32], out: &mut [f32]) {
+    if !BF16 {
         out.copy_from_slice(&x[..out.len()]);
+        return;
+    }
+    let vectors = (x.len() / (2 * S::LANES)).min(out.len() / S::LANES);
+    let (whole, rest) = out.split_at_mut(vectors * S::LANES);
+    for (out, x) in whole.chunks_exact_mut(S::LANES).zip(x.chunks_exact(2 * S::LANES)) {
+        simd.store(simd.round_bf16(simd.load(x), simd.load(&x[S::LANES..])), out);
+    }
+    for (out, pair) in rest.iter_mut().zip(x[2 * vectors * S::LANES..].chunks(2)) {
+        *out = pack_pair(pair);
     }
 }
 
 /// Two numbers, or one, as bf16 in a word.
 #[inline(always)]
-fn pack_pair(pair: &[f32]) -> f32 {
+pub(super) fn pack_pair(pair: &[f32]) -> f32 {
     let bits = |i: usize| pair.get(i).map_or(0, |&x| round_bf16(x));
     f32::from_bits(bits(0) >> 16 | bits(1) & 0xffff_0000)
 }
@@ -421,6 +420,29 @@ mod tests {
                     out[2 * n..].iter().all(|x| x.is_infinite()),
                     "{precision:?} on {level:?}"
                 );
+            });
+        }
+    }
+
+    #[test]
+    fn a_row_is_rounded_alike_on_every_instruction_set() {
+        struct Pack<'a>(&'a [f32], &'a mut [f32]);
+        impl Kernel for Pack<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Simd>(self, simd: S) {
+                pack_steps::<S, true>(simd, self.0, self.1);
+            }
+        }
+        for len in [1, 2, 31, 32, 33, 65, 100] {
+            let mut x = random(len, 9);
+            x[len / 2] = f32::INFINITY;
+            let expected: Vec<u32> = x.chunks(2).map(|pair| pack_pair(pair).to_bits()).collect();
+            simd::on_each(|level| {
+                let mut out = vec![0.0; len.div_ceil(2)];
+                simd::dispatch(Pack(&x, &mut out));
+                let bits: Vec<u32> = out.iter().map(|word| word.to_bits()).collect();
+                assert_eq!(bits, expected, "{len} numbers on {level:?}");
             });
         }
     }

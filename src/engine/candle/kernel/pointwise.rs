@@ -2,23 +2,45 @@
 
 use super::simd::{self, Kernel, Simd};
 
-/// Root-mean-square norm of rows of `dim` numbers: `x / sqrt(mean(x^2) + eps)`, times `weight` (or `1 + weight` with `add_one`).
-pub fn rms_norm(x: &[f32], dim: usize, weight: Option<&[f32]>, add_one: bool, eps: f32, out: &mut [f32]) {
-    out.copy_from_slice(x);
-    rms_norm_in_place(out, dim, weight, add_one, eps);
+/// Calls `whole` for each whole vector of numbers (its first index) and `rest` for what is left, if anything.
+macro_rules! vectors {
+    ($len:expr, $lanes:expr, |$at:ident| $whole:expr, $rest:expr) => {
+        let whole = $len / $lanes * $lanes;
+        for $at in (0..whole).step_by($lanes) {
+            $whole;
+        }
+        if whole < $len {
+            let $at = whole;
+            $rest;
+        }
+    };
 }
 
-/// [`rms_norm`] where it stands.
+/// Root-mean-square norm of rows of `dim` numbers: `x / sqrt(mean(x^2) + eps)`, times `weight` (or `1 + weight` with `add_one`).
 ///
 /// # Panics
 /// If the weight has not `dim` numbers.
+pub fn rms_norm(x: &[f32], dim: usize, weight: Option<&[f32]>, add_one: bool, eps: f32, out: &mut [f32]) {
+    if dim > 0 {
+        simd::dispatch(RmsNorm {
+            x: Some(x),
+            rows: out,
+            dim,
+            weight: weight.map(|weight| &weight[..dim]),
+            bias: if add_one { 1.0 } else { 0.0 },
+            eps,
+        });
+    }
+}
+
+/// [`rms_norm`] where it stands.
 pub fn rms_norm_in_place(x: &mut [f32], dim: usize, weight: Option<&[f32]>, add_one: bool, eps: f32) {
     if dim > 0 {
-        let weight = weight.map(|weight| &weight[..dim]);
         simd::dispatch(RmsNorm {
+            x: None,
             rows: x,
             dim,
-            weight,
+            weight: weight.map(|weight| &weight[..dim]),
             bias: if add_one { 1.0 } else { 0.0 },
             eps,
         });
@@ -26,6 +48,8 @@ pub fn rms_norm_in_place(x: &mut [f32], dim: usize, weight: Option<&[f32]>, add_
 }
 
 struct RmsNorm<'a> {
+    /// What is normed into `rows`; nothing: they themselves.
+    x: Option<&'a [f32]>,
     rows: &'a mut [f32],
     dim: usize,
     weight: Option<&'a [f32]>,
@@ -38,23 +62,108 @@ impl Kernel for RmsNorm<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        for row in self.rows.chunks_exact_mut(self.dim) {
-            let mut squares = simd.splat(0.0);
-            for x in row.chunks(S::LANES) {
-                let x = simd.load_part(x);
-                squares = simd.fma(x, x, squares);
-            }
-            let factor = simd.splat((simd.sum(squares) / self.dim as f32 + self.eps).sqrt().recip());
-            for (i, x) in row.chunks_mut(S::LANES).enumerate() {
-                let mut normed = simd.mul(simd.load_part(x), factor);
-                if let Some(weight) = self.weight {
-                    let weight = simd.add(simd.load_part(&weight[i * S::LANES..]), simd.splat(self.bias));
-                    normed = simd.mul(normed, weight);
+    fn run<S: Simd>(mut self, simd: S) {
+        let rows = std::mem::take(&mut self.rows);
+        match self.x {
+            Some(x) => {
+                for (x, out) in x.chunks_exact(self.dim).zip(rows.chunks_exact_mut(self.dim)) {
+                    let factor = self.factor(simd, x);
+                    vectors!(
+                        self.dim,
+                        S::LANES,
+                        |at| simd.store(self.normed(simd, simd.load(&x[at..]), factor, at), &mut out[at..]),
+                        simd.store_part(self.normed(simd, simd.load_part(&x[at..]), factor, at), &mut out[at..])
+                    );
                 }
-                simd.store_part(normed, x);
+            }
+            None => {
+                for row in rows.chunks_exact_mut(self.dim) {
+                    let factor = self.factor(simd, row);
+                    vectors!(
+                        self.dim,
+                        S::LANES,
+                        |at| simd.store(self.normed(simd, simd.load(&row[at..]), factor, at), &mut row[at..]),
+                        simd.store_part(
+                            self.normed(simd, simd.load_part(&row[at..]), factor, at),
+                            &mut row[at..]
+                        )
+                    );
+                }
             }
         }
+    }
+}
+
+impl RmsNorm<'_> {
+    /// One over the root of the mean square.
+    #[inline(always)]
+    fn factor<S: Simd>(&self, simd: S, row: &[f32]) -> S::F {
+        let mut squares = simd.splat(0.0);
+        vectors!(
+            row.len(),
+            S::LANES,
+            |at| {
+                let x = simd.load(&row[at..]);
+                squares = simd.fma(x, x, squares);
+            },
+            {
+                let x = simd.load_part(&row[at..]);
+                squares = simd.fma(x, x, squares);
+            }
+        );
+        simd.splat((simd.sum(squares) / self.dim as f32 + self.eps).sqrt().recip())
+    }
+
+    /// The numbers from `at` on times the factor and the weight.
+    #[inline(always)]
+    fn normed<S: Simd>(&self, simd: S, x: S::F, factor: S::F, at: usize) -> S::F {
+        let normed = simd.mul(x, factor);
+        match self.weight {
+            None => normed,
+            Some(weight) => {
+                let weight = &weight[at..];
+                let weight = if weight.len() < S::LANES {
+                    simd.load_part(weight)
+                } else {
+                    simd.load(weight)
+                };
+                simd.mul(normed, simd.add(weight, simd.splat(self.bias)))
+            }
+        }
+    }
+}
+
+/// `x += branch * scale`, number by number.
+pub fn add_scaled(x: &mut [f32], branch: &[f32], scale: f32) {
+    simd::dispatch(AddScaled { x, branch, scale });
+}
+
+struct AddScaled<'a> {
+    x: &'a mut [f32],
+    branch: &'a [f32],
+    scale: f32,
+}
+
+impl Kernel for AddScaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let AddScaled { x, branch, scale } = self;
+        let (len, scale) = (x.len().min(branch.len()), simd.splat(scale));
+        vectors!(
+            len,
+            S::LANES,
+            |at| {
+                let sum = simd.add(simd.load(&x[at..]), simd.mul(simd.load(&branch[at..]), scale));
+                simd.store(sum, &mut x[at..]);
+            },
+            {
+                let (x, branch) = (&mut x[at..len], &branch[at..len]);
+                let sum = simd.add(simd.load_part(x), simd.mul(simd.load_part(branch), scale));
+                simd.store_part(sum, x);
+            }
+        );
     }
 }
 
@@ -87,17 +196,26 @@ impl Kernel for Rope<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let half = self.cos.len();
+        let (cos, sin, half) = (self.cos, self.sin, self.cos.len());
         for head in self.x.chunks_exact_mut(self.head_dim) {
             let (first, second) = head.split_at_mut(half);
-            let halves = first.chunks_mut(S::LANES).zip(second[..half].chunks_mut(S::LANES));
-            let angles = self.cos.chunks(S::LANES).zip(self.sin.chunks(S::LANES));
-            for ((first, second), (cos, sin)) in halves.zip(angles) {
-                let (a, b) = (simd.load_part(first), simd.load_part(second));
-                let (cos, sin) = (simd.load_part(cos), simd.load_part(sin));
-                simd.store_part(simd.sub(simd.mul(a, cos), simd.mul(b, sin)), first);
-                simd.store_part(simd.fma(a, sin, simd.mul(b, cos)), second);
-            }
+            let second = &mut second[..half];
+            vectors!(
+                half,
+                S::LANES,
+                |at| {
+                    let (a, b) = (simd.load(&first[at..]), simd.load(&second[at..]));
+                    let (cos, sin) = (simd.load(&cos[at..]), simd.load(&sin[at..]));
+                    simd.store(simd.sub(simd.mul(a, cos), simd.mul(b, sin)), &mut first[at..]);
+                    simd.store(simd.fma(a, sin, simd.mul(b, cos)), &mut second[at..]);
+                },
+                {
+                    let (a, b) = (simd.load_part(&first[at..]), simd.load_part(&second[at..]));
+                    let (cos, sin) = (simd.load_part(&cos[at..]), simd.load_part(&sin[at..]));
+                    simd.store_part(simd.sub(simd.mul(a, cos), simd.mul(b, sin)), &mut first[at..]);
+                    simd.store_part(simd.fma(a, sin, simd.mul(b, cos)), &mut second[at..]);
+                }
+            );
         }
     }
 }
@@ -164,14 +282,34 @@ impl Kernel for Gated<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let inputs = self.gate.chunks(S::LANES).zip(self.up.chunks(S::LANES));
-        for (out, (gate, up)) in self.out.chunks_mut(S::LANES).zip(inputs) {
-            let gate = simd.load_part(gate);
-            let active = match self.activation {
-                Activation::Silu => silu(simd, gate),
-                Activation::GeluTanh => gelu_tanh(simd, gate),
-            };
-            simd.store_part(simd.mul(active, simd.load_part(up)), out);
+        let Gated {
+            activation,
+            gate,
+            up,
+            out,
+        } = self;
+        let len = out.len().min(gate.len()).min(up.len());
+        vectors!(
+            len,
+            S::LANES,
+            |at| {
+                let active = activation.apply(simd, simd.load(&gate[at..]));
+                simd.store(simd.mul(active, simd.load(&up[at..])), &mut out[at..]);
+            },
+            {
+                let active = activation.apply(simd, simd.load_part(&gate[at..len]));
+                simd.store_part(simd.mul(active, simd.load_part(&up[at..len])), &mut out[at..len]);
+            }
+        );
+    }
+}
+
+impl Activation {
+    #[inline(always)]
+    fn apply<S: Simd>(self, simd: S, x: S::F) -> S::F {
+        match self {
+            Activation::Silu => silu(simd, x),
+            Activation::GeluTanh => gelu_tanh(simd, x),
         }
     }
 }
@@ -251,6 +389,22 @@ mod tests {
                     });
                     check(&format!("{level:?}, {dim}"), &out, expected);
                 }
+            }
+        });
+    }
+
+    #[test]
+    fn a_branch_is_added_in_its_scale() {
+        simd::on_each(|level| {
+            for len in LENGTHS {
+                let (mut x, branch) = (random(len, 7), random(len, 8));
+                let expected: Vec<f64> = x
+                    .iter()
+                    .zip(&branch)
+                    .map(|(x, b)| f64::from(*x) + 0.25 * f64::from(*b))
+                    .collect();
+                add_scaled(&mut x, &branch, 0.25);
+                check(&format!("{level:?}, {len}"), &x, expected);
             }
         });
     }

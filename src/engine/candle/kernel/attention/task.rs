@@ -29,6 +29,7 @@ struct Room {
 /// The rows of a tile.
 #[derive(Debug)]
 struct Rows {
+    /// Times the factor of the scores.
     queries: [Row; MOST_ROWS],
     /// Scores, then their exponentials.
     scores: [Row; MOST_ROWS],
@@ -166,24 +167,33 @@ impl Tiles<'_> {
         let tiles = rows.div_ceil(S::TILE_ROWS);
         for tile in 0..tiles {
             let rows = first + rows * tile / tiles..first + rows * (tile + 1) / tiles;
-            self.score(simd, rows.clone(), place, &loaded);
-            self.weigh(simd, rows.clone(), place);
-            self.add_values(simd, rows, place, &loaded);
+            // Columns that none of them sees are left out: whole strips, and a masked key adds exactly nothing.
+            let seen = (rows.start / group..rows.end.div_ceil(group)).map(|query| self.visible(query, place.block).end);
+            let columns = seen.max().unwrap_or(BLOCK).next_multiple_of(2 * S::LANES).min(BLOCK);
+            self.score(simd, rows.clone(), columns, place, &loaded);
+            self.weigh(simd, rows.clone(), columns, place);
+            self.add_values(simd, rows, place, loaded);
             loaded.ahead = &[];
         }
     }
 
-    /// The products of a tile's queries with a block's keys.
+    /// The products of a tile's queries with a block's keys, times the factor of the scores.
     #[inline(always)]
-    fn score<S: Simd>(&mut self, simd: S, rows: Range<usize>, place: Place, loaded: &Loaded) {
-        let AttentionShape { head_dim, .. } = *self.task.shape;
+    fn score<S: Simd>(&mut self, simd: S, rows: Range<usize>, columns: usize, place: Place, loaded: &Loaded) {
+        let AttentionShape {
+            head_dim,
+            scale,
+            softcap,
+            ..
+        } = *self.task.shape;
         let group = self.task.shape.group();
+        let factor = softcap.map_or(scale, |cap| scale / cap);
         for from in (0..head_dim).step_by(STEPS) {
             let steps = STEPS.min(head_dim - from);
             for (row, out) in rows.clone().zip(&mut self.tile.queries) {
                 let head = place.kv_head * group + row % group;
                 let numbers = &self.task.queries[row / group].numbers[head * head_dim + from..];
-                out[..steps].copy_from_slice(&numbers[..steps]);
+                scaled(simd, &numbers[..steps], factor, &mut out[..steps]);
             }
             simd.vectorize(Tile::<false> {
                 a: &self.tile.queries[..rows.len()],
@@ -193,7 +203,7 @@ impl Tiles<'_> {
                 b_stride: BLOCK,
                 out: self.tile.scores.as_flattened_mut(),
                 out_stride: EMPTY.len(),
-                cols: BLOCK,
+                cols: columns,
                 add: from > 0,
                 ahead: loaded.ahead.split_at(loaded.ahead.len() / 2).0,
             });
@@ -202,15 +212,17 @@ impl Tiles<'_> {
 
     /// Scores become exponentials relative to the highest of each row so far; totals and sums follow.
     #[inline(always)]
-    fn weigh<S: Simd>(&mut self, simd: S, rows: Range<usize>, place: Place) {
+    fn weigh<S: Simd>(&mut self, simd: S, rows: Range<usize>, columns: usize, place: Place) {
         let shape = self.task.shape;
         let group = shape.group();
         let first = self.first_row(place) + rows.start;
         let count = rows.len();
         let mut change = [0.0; 16];
         for (i, row) in rows.enumerate() {
-            let scores = &mut self.tile.scores[i][..BLOCK];
-            scale_and_cap(simd, shape, scores);
+            let scores = &mut self.tile.scores[i][..columns];
+            if let Some(cap) = shape.softcap {
+                capped(simd, cap, scores);
+            }
             let visible = self
                 .task
                 .shape
@@ -232,46 +244,75 @@ impl Tiles<'_> {
         for (i, &change) in change[..count].iter().enumerate() {
             let highest = simd.splat(self.sums.highest[first + i]);
             let mut total = simd.splat(0.0);
-            for scores in self.tile.scores[i][..BLOCK].chunks_exact_mut(S::LANES) {
+            for scores in self.tile.scores[i][..columns].chunks_exact_mut(S::LANES) {
                 let weight = simd::exp(simd, simd.sub(simd.load(scores), highest));
                 total = simd.add(total, weight);
                 simd.store(weight, scores);
             }
             let before = &mut self.sums.total[first + i];
-            *before = *before * change + simd.sum(total);
-            scale(simd, &mut self.sums.values[(first + i) * padded..][..padded], change);
+            // Where nothing came before, or the highest score stays, the sums are right as they are.
+            if change.to_bits() != 1.0f32.to_bits() && *before != 0.0 {
+                *before *= change;
+                scale(simd, &mut self.sums.values[(first + i) * padded..][..padded], change);
+            }
+            *before += simd.sum(total);
         }
     }
 
-    /// Adds a block's values, each with its weight. Rows that see the same keys go together.
+    /// Adds a block's values, each with its weight: first the keys that all rows see, then for rows that see the same keys
+    /// those that are left. Each row adds its keys in order, so where the first part ends does not show.
     #[inline(always)]
-    fn add_values<S: Simd>(&mut self, simd: S, rows: Range<usize>, place: Place, loaded: &Loaded) {
+    fn add_values<S: Simd>(&mut self, simd: S, rows: Range<usize>, place: Place, mut loaded: Loaded) {
         let group = self.task.shape.group();
-        let padded = block::padded(self.task.shape);
-        let first_row = self.first_row(place);
+        let keys = |row: usize| self.visible(row / group, place.block);
+        let (first, last) = (keys(rows.start), keys(rows.end - 1));
+        let all = rows.clone().step_by(group).map(keys);
+        let begins_alike = all.clone().all(|keys| keys.start == first.start) && last.start == first.start;
+        let common = first.start..all.map(|keys| keys.end).min().unwrap_or(0).min(last.end);
+        let common = if begins_alike { common } else { first.start..first.start };
+        if !common.is_empty() {
+            self.add_keys(simd, rows.clone(), rows.start, common.clone(), place, &loaded);
+            loaded.ahead = &[];
+        }
         let mut from = rows.start;
         while from < rows.end {
             let keys = self.visible(from / group, place.block);
             let to = (from + 1..rows.end).find(|&row| self.visible(row / group, place.block) != keys);
             let to = to.unwrap_or(rows.end);
-            simd.vectorize(Tile::<false> {
-                a: &self.tile.scores[from - rows.start..to - rows.start],
-                from: keys.start,
-                steps: keys.len(),
-                b: &loaded.values[keys.start * loaded.stride..],
-                b_stride: loaded.stride,
-                out: &mut self.sums.values[(first_row + from) * padded..],
-                out_stride: padded,
-                cols: padded,
-                add: true,
-                ahead: if from == rows.start {
-                    loaded.ahead.split_at(loaded.ahead.len() / 2).1
-                } else {
-                    &[]
-                },
-            });
+            let left = if common.is_empty() { keys } else { common.end..keys.end };
+            if !left.is_empty() {
+                self.add_keys(simd, from..to, rows.start, left, place, &loaded);
+                loaded.ahead = &[];
+            }
             from = to;
         }
+    }
+
+    /// Adds some keys' values to some rows of the tile that begins at row `tile`.
+    #[inline(always)]
+    fn add_keys<S: Simd>(
+        &mut self,
+        simd: S,
+        rows: Range<usize>,
+        tile: usize,
+        keys: Range<usize>,
+        place: Place,
+        loaded: &Loaded,
+    ) {
+        let padded = block::padded(self.task.shape);
+        let first = self.first_row(place) + rows.start;
+        simd.vectorize(Tile::<false> {
+            a: &self.tile.scores[rows.start - tile..rows.end - tile],
+            from: keys.start,
+            steps: keys.len(),
+            b: &loaded.values[keys.start * loaded.stride..],
+            b_stride: loaded.stride,
+            out: &mut self.sums.values[first * padded..],
+            out_stride: padded,
+            cols: padded,
+            add: true,
+            ahead: loaded.ahead.split_at(loaded.ahead.len() / 2).1,
+        });
     }
 }
 
@@ -284,17 +325,27 @@ fn scale<S: Simd>(simd: S, numbers: &mut [f32], factor: f32) {
     }
 }
 
-/// Scores times the scale, under the cap.
+/// Numbers times a factor, into `out`.
 #[inline(always)]
-fn scale_and_cap<S: Simd>(simd: S, shape: &AttentionShape, scores: &mut [f32]) {
-    match shape.softcap {
-        None => scale(simd, scores, shape.scale),
-        Some(cap) => {
-            let factor = simd.splat(shape.scale / cap);
-            for scores in scores.chunks_exact_mut(S::LANES) {
-                let capped = simd::tanh(simd, simd.mul(simd.load(scores), factor));
-                simd.store(simd.mul(simd.splat(cap), capped), scores);
-            }
-        }
+fn scaled<S: Simd>(simd: S, numbers: &[f32], factor: f32, out: &mut [f32]) {
+    let whole = numbers.len() / S::LANES * S::LANES;
+    let vector = simd.splat(factor);
+    for (out, numbers) in out[..whole]
+        .chunks_exact_mut(S::LANES)
+        .zip(numbers.chunks_exact(S::LANES))
+    {
+        simd.store(simd.mul(simd.load(numbers), vector), out);
+    }
+    for (out, number) in out[whole..].iter_mut().zip(&numbers[whole..]) {
+        *out = number * factor;
+    }
+}
+
+/// `cap * tanh(x)` of scores that were divided by the cap.
+#[inline(always)]
+fn capped<S: Simd>(simd: S, cap: f32, scores: &mut [f32]) {
+    for scores in scores.chunks_exact_mut(S::LANES) {
+        let capped = simd::tanh(simd, simd.load(scores));
+        simd.store(simd.mul(simd.splat(cap), capped), scores);
     }
 }

@@ -10,6 +10,7 @@ use std::arch::x86_64::{
     _mm256_srai_epi32, _mm256_storeu_ps, _mm256_sub_epi32, _mm256_sub_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
 };
 
+use super::super::packed::pack_pair;
 use super::{Kernel, Simd};
 
 /// A CPU with AVX2 and FMA.
@@ -157,6 +158,15 @@ impl Simd for Avx2 {
             let low = |x| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_castps_si256(x)));
             _mm256_fmadd_ps(low(a), low(b), acc)
         }
+    }
+
+    #[inline(always)]
+    fn round_bf16(self, first: __m256, second: __m256) -> __m256 {
+        let mut pairs = [0.0; 16];
+        self.store(first, &mut pairs);
+        self.store(second, &mut pairs[8..]);
+        let words: [f32; 8] = std::array::from_fn(|i| pack_pair(&pairs[2 * i..2 * i + 2]));
+        self.load(&words)
     }
 
     #[inline(always)]

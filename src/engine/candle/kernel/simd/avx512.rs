@@ -3,13 +3,14 @@
 
 use std::arch::x86_64::{
     __m128, __m512, __m512bh, __mmask16, _MM_HINT_T1, _mm_loadu_ps, _mm_prefetch, _mm512_add_ps, _mm512_and_si512,
-    _mm512_castps_si512, _mm512_castps128_ps512, _mm512_castsi512_ps, _mm512_div_ps, _mm512_dpbf16_ps, _mm512_fmadd_ps,
-    _mm512_insertf32x4, _mm512_loadu_ps, _mm512_mask_storeu_ps, _mm512_maskz_loadu_ps, _mm512_max_ps, _mm512_min_ps,
-    _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps, _mm512_roundscale_ps, _mm512_scalef_ps,
-    _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_ps, _mm512_slli_epi32, _mm512_storeu_ps, _mm512_sub_ps,
-    _mm512_unpackhi_ps, _mm512_unpacklo_ps,
+    _mm512_castps_si512, _mm512_castps128_ps512, _mm512_castsi512_ps, _mm512_cvtne2ps_pbh, _mm512_div_ps,
+    _mm512_dpbf16_ps, _mm512_fmadd_ps, _mm512_insertf32x4, _mm512_loadu_ps, _mm512_mask_storeu_ps,
+    _mm512_maskz_loadu_ps, _mm512_max_ps, _mm512_min_ps, _mm512_mul_ps, _mm512_reduce_add_ps, _mm512_reduce_max_ps,
+    _mm512_roundscale_ps, _mm512_scalef_ps, _mm512_set1_epi32, _mm512_set1_ps, _mm512_shuffle_ps, _mm512_slli_epi32,
+    _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_ps, _mm512_unpacklo_ps,
 };
 
+use super::super::packed::pack_pair;
 use super::{Kernel, Simd};
 
 /// A CPU with AVX-512 (F, BW, DQ, VL), and its bf16 extension where `BF16`.
@@ -153,6 +154,18 @@ impl<const BF16: bool> Simd for Avx512<BF16> {
             let low = |x| _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_castps_si512(x)));
             _mm512_fmadd_ps(low(a), low(b), _mm512_fmadd_ps(high(a), high(b), acc))
         }
+    }
+
+    #[inline(always)]
+    fn round_bf16(self, first: __m512, second: __m512) -> __m512 {
+        if BF16 {
+            return unsafe { std::mem::transmute::<__m512bh, __m512>(_mm512_cvtne2ps_pbh(second, first)) };
+        }
+        let mut pairs = [0.0; 32];
+        self.store(first, &mut pairs);
+        self.store(second, &mut pairs[16..]);
+        let words: [f32; 16] = std::array::from_fn(|i| pack_pair(&pairs[2 * i..2 * i + 2]));
+        self.load(&words)
     }
 
     #[inline(always)]

@@ -63,6 +63,8 @@ pub(super) trait Simd: Copy {
     fn highest(self, x: Self::F) -> f32;
     /// Adds the products of bf16 pairs: `acc + a.high * b.high + a.low * b.low`, lanes holding two bf16 each.
     fn dot_bf16(self, acc: Self::F, a: Self::F, b: Self::F) -> Self::F;
+    /// `2 * LANES` numbers rounded to bf16 (nearest even; numbers below 1e-38 may become 0), two in a lane, the earlier one low.
+    fn round_bf16(self, first: Self::F, second: Self::F) -> Self::F;
     /// Asks for the cache line where `src` begins, into the second-level cache: more of those can be under way than the first takes.
     fn prefetch(self, src: &[f32]);
     /// Transposes `LANES` rows of 4 numbers, `stride` apart in `src`, into 4 rows of `LANES`, `out_stride` apart in `out`.

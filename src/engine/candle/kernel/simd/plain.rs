@@ -1,5 +1,6 @@
 //! The plain twin: four numbers at a time without any instruction of a particular CPU.
 
+use super::super::packed::pack_pair;
 use super::{Kernel, Simd};
 
 /// Any CPU.
@@ -131,6 +132,15 @@ impl Simd for Plain {
     fn dot_bf16(self, acc: F, a: F, b: F) -> F {
         let acc = self.fma(a.map(high), b.map(high), acc);
         self.fma(a.map(low), b.map(low), acc)
+    }
+
+    #[inline(always)]
+    fn round_bf16(self, first: F, second: F) -> F {
+        let mut pairs = [0.0; 8];
+        self.store(first, &mut pairs);
+        self.store(second, &mut pairs[4..]);
+        let words: [f32; 4] = std::array::from_fn(|i| pack_pair(&pairs[2 * i..2 * i + 2]));
+        self.load(&words)
     }
 
     #[inline(always)]
