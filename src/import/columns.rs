@@ -428,6 +428,9 @@ fn own_record(row: &Object) -> Record {
             list.into_iter().map(number).collect()
         }),
         greedy: list("greedy").map(|list| list.into_iter().map(|raw| raw.truth() == Some(true)).collect()),
+        continuations: list("continuations").map(|list| list.into_iter().map(Raw::shown).collect()),
+        continuation_tokens: list("continuation_tokens")
+            .map(|list| list.into_iter().map(|raw| raw.int().unwrap_or(0)).collect()),
         letter_mass: float("letter_mass"),
         top_token: maybe("top_token"),
         flags: list("flags").unwrap_or_default().into_iter().map(Raw::shown).collect(),
