@@ -19,8 +19,8 @@ use crate::engine::{Control, Engine, Event, Request, Rounding};
 
 use memory::{Gauge, Memory};
 
-/// Seconds that all measurements may take together, so that all ends within 45, loading included.
-const ALL: Duration = Duration::from_secs(40);
+/// What all measurements may take together, so that everything ends within 45 seconds, loading included.
+pub const ALL: Duration = Duration::from_secs(40);
 
 /// Seconds that one may take at most.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -111,17 +111,33 @@ struct Bench<'a> {
     engine: &'a mut CandleEngine,
     gauge: &'a mut Gauge,
     begun: Instant,
+    /// When all should be over.
+    all: Duration,
     /// Parts of the time that are still to be given.
     parts_left: u32,
 }
 
-/// Measures an engine. `tell` hears what is being measured; `gauge` has watched the memory while the model was loaded.
+/// What a measurement is told.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    /// The model's name, for the report.
+    pub name: &'a str,
+    /// What all measurements may take together.
+    pub all: Duration,
+    /// What is known of the rounding; over enough questions, it is not measured again.
+    pub rounding: Option<Rounding>,
+    /// Has watched the memory while the model was loaded.
+    pub gauge: &'a mut Gauge,
+}
+
+/// Measures an engine. `tell` hears what is being measured.
 ///
 /// # Errors
 /// When the model cannot answer at all, or the platform does not tell CPU time.
-pub fn measure(engine: &mut CandleEngine, name: &str, gauge: &mut Gauge, tell: &mut dyn FnMut(&str)) -> Result<Report> {
+pub fn measure(engine: &mut CandleEngine, setup: Setup, tell: &mut dyn FnMut(&str)) -> Result<Report> {
     process_cpu_seconds().context("this platform does not tell a process's CPU time")?;
-    let known = rounding::known(engine).filter(|known| known.questions >= ROUNDING_QUESTIONS);
+    let Setup { name, all, gauge, .. } = setup;
+    let known = setup.rounding.filter(|known| known.questions >= ROUNDING_QUESTIONS);
     let measures_rounding = rounding::applies(engine) && known.is_none();
     let shares = [
         Share::Prefill,
@@ -134,6 +150,7 @@ pub fn measure(engine: &mut CandleEngine, name: &str, gauge: &mut Gauge, tell: &
         engine,
         gauge,
         begun: Instant::now(),
+        all,
         parts_left: shares.map(|share| share as u32).iter().sum::<u32>()
             + if measures_rounding { Share::Rounding as u32 } else { 0 },
     };
@@ -182,7 +199,7 @@ fn rate(work: f64, seconds: f64) -> f64 {
 impl Bench<'_> {
     /// The time that a measurement may take: its part of what is left.
     fn budget(&mut self, share: Share) -> Duration {
-        let left = ALL.saturating_sub(self.begun.elapsed());
+        let left = self.all.saturating_sub(self.begun.elapsed());
         let budget = left.mul_f64(f64::from(share as u32) / f64::from(self.parts_left));
         self.parts_left -= share as u32;
         budget.min(LONGEST)
@@ -260,13 +277,10 @@ impl Bench<'_> {
         let requests = rounding::affordable(self.engine, tokens as usize, ROUNDING_QUESTIONS)?;
         let gauge = &mut *self.gauge;
         let source = rounding::source(&requests);
-        let rounding = rounding::measure(self.engine, &requests, &source, &mut |_| {
+        rounding::measure(self.engine, &requests, &source, &mut |_| {
             gauge.look();
             ControlFlow::Continue(())
-        })?;
-        // Without a place to keep it, it is measured again the next time.
-        let _ = rounding::keep(self.engine, &rounding);
-        Ok(rounding)
+        })
     }
 
     /// Runs requests for a time, at least until something was answered or written.
@@ -299,5 +313,53 @@ impl Bench<'_> {
         (measured.cpu_s, measured.wall_s) = (spent.cpu_s, spent.wall_s);
         self.gauge.add_run(self.engine);
         Ok(measured)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::candle::tests::{open, tiny};
+    use crate::engine::candle::{Device, Dtype, Options};
+
+    #[test]
+    fn a_report_tells_every_speed_what_was_done_and_the_memory() {
+        let folder = tiny::model("llama");
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            let options = Options {
+                dtype,
+                threads: 1,
+                device: Device::Cpu,
+                ..Options::default()
+            };
+            let mut engine = open(folder.path(), &options);
+            let setup = Setup {
+                name: "tiny",
+                all: Duration::from_millis(1500),
+                rounding: None,
+                gauge: &mut Gauge::default(),
+            };
+            let report = measure(&mut engine, setup, &mut |_| {}).unwrap();
+            let json = serde_json::to_value(&report).unwrap();
+            for path in [
+                "/peak_gflops",
+                "/prefill/tokens_per_cpu_s",
+                "/prefill/share_of_peak",
+                "/prefill/tokens",
+                "/cloze_0shot/questions_per_cpu_s",
+                "/cloze_0shot/questions",
+                "/cloze_5shot/questions_per_cpu_s",
+                "/sample_5seeds/tokens_per_cpu_s",
+                "/sample_5seeds/tokens",
+                "/sample_5rows/tokens_per_cpu_s",
+                "/memory/weights_bytes",
+                "/memory/kv_bytes",
+            ] {
+                let value = json.pointer(path).and_then(serde_json::Value::as_f64);
+                assert!(value.is_some_and(|value| value > 0.0), "{path}: {json}");
+            }
+            assert_eq!((report.sample_5seeds.rows, report.sample_5rows.rows), (32, 5));
+            assert_eq!(json["rounding"].is_null(), dtype == Dtype::F32);
+        }
     }
 }

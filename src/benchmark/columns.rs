@@ -1,64 +1,44 @@
-//! From rows to questions: which column is what, and how its gold is to be read.
+//! Which column of a file is what: of a published set by its schema, of an own set by the names that people use.
 
-use std::collections::HashMap;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::Value;
 
-use crate::record::letter;
+use super::gold::{Asked, Base, Bases, GoldKind};
+use super::names::{self, find, plain};
+use super::options::{Options, OwnOptions};
+use super::table::{Cells, Row, columns_of};
+use super::typed::all_columns;
+use super::{Benchmark, Form};
+use crate::json::{odd_number, python_float};
 
-use super::gold::{GoldKind, whole_number};
-use super::hash::{doc_hash, python_float};
-use super::options::Options;
-use super::table::{Row, columns_of};
-use super::{Benchmark, Form, Question, mmlu};
-
-/// Which column is what.
+/// Which column is what, and how the gold is said.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Columns {
-    form: Form,
-    question: String,
-    options: Options,
-    gold: String,
-    gold_kind: GoldKind,
-    /// A second column that says the gold by index.
-    gold_index: Option<String>,
-    id: Option<String>,
-    subject: Option<String>,
-    category: Option<String>,
-    cot: Option<String>,
-    examples: Option<String>,
+    pub form: Form,
+    pub question: String,
+    pub options: OwnOptions,
+    pub gold: String,
+    pub gold_kind: GoldKind,
+    /// A second column that says the gold.
+    pub second: Option<(String, GoldKind)>,
+    pub id: Option<String>,
+    pub subject: Option<String>,
+    pub category: Option<String>,
+    pub cot: Option<String>,
+    pub examples: Option<String>,
     pub split: Option<String>,
 }
 
-const QUESTION: &[&str] = &["question", "query", "problem", "prompt", "input", "stem", "text"];
-const GOLD: &[&str] = &[
-    "gold",
-    "answer",
-    "answerkey",
-    "answer_key",
-    "key",
-    "correct",
-    "correct_answer",
-    "correct_option",
-    "label",
-    "target",
-    "cop",
-    "answer_index",
-    "answer_idx",
-    "gold_index",
-];
-const GOLD_INDEX: &[&str] = &["answer_index", "answer_idx", "gold_index"];
-const ID: &[&str] = &["id", "question_id", "qid", "uid"];
-const CATEGORY: &[&str] = &["category", "subject", "topic", "domain", "discipline"];
-const COT: &[&str] = &[
-    "cot_content",
-    "cot",
-    "reasoning",
-    "rationale",
-    "explanation",
-    "solution",
-];
+/// The columns of an own set before it is known how they say the gold.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    all: Vec<String>,
+    question: String,
+    pub options: OwnOptions,
+    /// Columns that may say the gold, by name the likeliest first.
+    golds: Vec<String>,
+    file: String,
+}
 
 impl Columns {
     /// The columns of a published set; an error names those that its rows lack.
@@ -75,191 +55,177 @@ impl Columns {
         }
         let name = |name: &str| Some(name.to_owned());
         let is_pro = benchmark.form == Form::MmluPro;
+        let subject = if is_pro { "category" } else { "subject" };
         Ok(Columns {
             form: benchmark.form,
             question: "question".into(),
-            options: Options::One(if is_pro { "options" } else { "choices" }.into()),
-            gold: "answer".into(),
-            gold_kind: if is_pro {
-                GoldKind::Letter
-            } else {
-                GoldKind::Index { base: 0 }
+            options: OwnOptions {
+                place: Options::List(if is_pro { "options" } else { "choices" }.into()),
+                is_marked: false,
             },
-            gold_index: if is_pro { name("answer_index") } else { None },
+            gold: "answer".into(),
+            gold_kind: if is_pro { GoldKind::letter() } else { GoldKind::class() },
+            second: is_pro.then(|| ("answer_index".into(), GoldKind::class())),
             id: if is_pro { name("question_id") } else { None },
-            subject: name(if is_pro { "category" } else { "subject" }),
-            category: name(if is_pro { "category" } else { "subject" }),
+            subject: name(subject),
+            category: name(subject),
             cot: if is_pro { name("cot_content") } else { None },
             examples: None,
             split: None,
         })
     }
+}
 
-    /// The columns of an own set, recognised by their names, with what had to be found out about them.
-    pub fn of_own_set(rows: &[Row], file: &str) -> Result<(Columns, Vec<String>)> {
-        let names = all_columns(rows);
-        let find = |known: &[&str]| {
-            known
-                .iter()
-                .find_map(|known| names.iter().find(|name| name.to_lowercase() == *known))
-                .cloned()
-        };
-        let question = find(QUESTION);
-        let options = Options::find(rows, &names);
-        let option_column = options.as_ref().and_then(Options::column).map(str::to_owned);
-        let gold = GOLD
-            .iter()
-            .filter_map(|known| find(&[known]))
-            .find(|name| option_column.as_ref() != Some(name) && question.as_ref() != Some(name));
-        let (Some(question), Some(options), Some(gold)) = (question.clone(), options.clone(), gold.clone()) else {
-            let missing = [
-                ("question", question.is_none()),
-                (
-                    "options (or option_a, option_b, ...; A, B, ...; choices)",
-                    options.is_none(),
-                ),
-                ("gold (or answer)", gold.is_none()),
-            ];
-            let missing: Vec<_> = missing
-                .iter()
-                .filter(|(_, is_missing)| *is_missing)
-                .map(|(name, _)| *name)
-                .collect();
-            bail!(
-                "{file} is no set of questions: it lacks the column {} (found: {})",
-                missing.join(", and the column "),
-                found_columns(rows)
-            );
-        };
-        let category = find(CATEGORY);
-        let gold_kind = GoldKind::find(rows, &gold, &options);
-        let notes = gold_kind.note(&gold).into_iter().collect();
-        let columns = Columns {
-            form: Form::Custom,
-            question,
-            options,
-            gold_kind,
-            gold_index: find(GOLD_INDEX).filter(|name| *name != gold),
-            gold,
-            id: find(ID),
-            subject: find(&["subject"]).or_else(|| category.clone()),
-            category,
-            cot: find(COT).filter(|name| option_column.as_ref() != Some(name)),
-            examples: find(&["examples", "shots", "few_shot"]),
-            split: find(&["split"]),
-        };
-        Ok((columns, notes))
-    }
-
-    /// The questions of the rows, and the rows whose two gold columns disagree with what they say.
-    pub fn questions(&self, rows: Vec<Row>, file: &str) -> Result<(Vec<Question>, HashMap<usize, String>)> {
-        let has_ids = rows.iter().all(|row| self.id_of(row).is_some());
-        let mut counts: HashMap<String, usize> = HashMap::new();
-        let mut indexes = Vec::new();
-        let mut questions = Vec::with_capacity(rows.len());
-        for (number, row) in rows.into_iter().enumerate() {
-            let mut question = self
-                .question_of(&row)
-                .with_context(|| format!("{file}, row {number}"))?;
-            question.id = self.id_of(&row).filter(|_| has_ids).unwrap_or(number as i64);
-            let count = counts.entry(question.subject.clone()).or_default();
-            question.doc_id = *count;
-            *count += 1;
-            indexes.push(
-                self.gold_index
+impl Names {
+    /// Recognises the columns of an own set; an error names what its rows lack.
+    pub fn of(rows: &[Row], file: &str) -> Result<Names> {
+        let all = all_columns(rows);
+        let question = find(&all, names::QUESTION).cloned();
+        let options = OwnOptions::find(rows, &all);
+        let is_taken = |name: &String| {
+            question.as_ref() == Some(name)
+                || options
                     .as_ref()
-                    .and_then(|column| whole_number(row.get(column)?)),
-            );
-            let doc = Value::Object(row);
-            question.doc_hash = doc_hash(&doc);
-            question.doc = doc.to_string();
-            questions.push(question);
+                    .is_some_and(|options| options.place.columns().contains(name))
+        };
+        let golds: Vec<String> = names::GOLD
+            .iter()
+            .filter_map(|known| all.iter().find(|name| plain(name) == *known && !is_taken(name)))
+            .cloned()
+            .collect();
+        match (question, options) {
+            (Some(question), Some(options)) if !golds.is_empty() => Ok(Names {
+                all,
+                question,
+                options,
+                golds,
+                file: file.to_owned(),
+            }),
+            (question, options) => {
+                let missing = [
+                    ("question", question.is_none()),
+                    (
+                        "options (or option_a, option_b, ...; A, B, ...; choices)",
+                        options.is_none(),
+                    ),
+                    ("gold (or answer)", golds.is_empty()),
+                ];
+                let missing: Vec<_> = missing.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
+                bail!(
+                    "{file} is no set of questions: it lacks the column {} (found: {})",
+                    missing.join(", and the column "),
+                    found_columns(rows)
+                );
+            }
         }
-        let conflicts = self.conflicts(&questions, &indexes);
-        Ok((questions, conflicts))
     }
 
-    /// The rows whose gold and second gold column disagree; an own set may count that column from 1.
-    fn conflicts(&self, questions: &[Question], indexes: &[Option<i64>]) -> HashMap<usize, String> {
-        let pairs = || {
-            let golds = questions.iter().map(|question| question.gold.map(|gold| gold as i64));
-            golds
-                .zip(indexes)
-                .enumerate()
-                .filter_map(|(row, (gold, index))| Some((row, gold?, (*index)?)))
-        };
-        let agreeing = |base: i64| pairs().filter(|(_, gold, index)| gold + base == *index).count();
-        let base = i64::from(self.form == Form::Custom && agreeing(1) > agreeing(0));
-        pairs()
-            .filter(|(_, gold, index)| gold + base != *index)
-            .map(|(row, _, index)| {
-                (
-                    row,
-                    format!("id {}: {}, {index}", questions[row].id, questions[row].answer),
-                )
-            })
-            .collect()
+    /// Where the file says which split a row belongs to.
+    pub fn split(&self) -> Option<&String> {
+        find(&self.all, names::SPLIT)
     }
 
-    fn id_of(&self, row: &Row) -> Option<i64> {
-        self.id.as_ref().and_then(|column| whole_number(row.get(column)?))
+    /// Where rows bring examples along.
+    pub fn examples(&self) -> Option<&String> {
+        find(&self.all, names::EXAMPLES)
     }
 
-    fn question_of(&self, row: &Row) -> Result<Question> {
-        let cell = |column: &Option<String>| {
-            column
-                .as_ref()
-                .and_then(|column| row.get(column))
-                .map(python_text)
-                .unwrap_or_default()
+    /// How often the numbers of the likeliest gold column name an option.
+    pub fn bases(&self, rows: &[Row]) -> Bases {
+        let bases = |name: &String| Bases::of(&self.asked(rows, name));
+        self.golds
+            .iter()
+            .map(bases)
+            .find(|bases| bases.zero + bases.one > 0)
+            .unwrap_or_default()
+    }
+
+    /// The columns: gold is what names an option in half of the rows at least, by the likeliest name; else what names
+    /// one in most.
+    pub fn columns(&self, rows: &[Row], base: Base, usual: Option<&GoldKind>) -> Columns {
+        let are_listed = self.options.place.are_listed();
+        let usual = usual.map(GoldKind::usual);
+        let read = |name: &String| {
+            let asked = self.asked(rows, name);
+            let kind = GoldKind::find(&asked, are_listed, base, usual);
+            let count = asked
+                .iter()
+                .filter(|asked| asked.is_within(kind.read(asked).index))
+                .count();
+            (name.clone(), kind, count)
         };
-        let stored = row.get(&self.gold).unwrap_or(&Value::Null);
-        let (options, labels) = self.options.of(row);
-        let gold = self.gold_kind.read(stored, &options, &labels);
-        let stored_answer = python_text(stored);
-        let answer = gold
-            .and_then(letter)
-            .map_or_else(|| stored_answer.clone(), String::from);
-        let subject = cell(&self.subject);
-        let category = match self.form {
-            Form::Mmlu => mmlu::category_of(&subject).unwrap_or("Other").to_owned(),
-            Form::MmluPro | Form::Custom => cell(&self.category),
-        };
-        Ok(Question {
-            subject,
-            category,
-            question: row.get(&self.question).map(python_text).unwrap_or_default(),
-            options,
+        let mut found: Vec<_> = self.golds.iter().map(read).collect();
+        let most = found.iter().map(|(.., count)| *count).max().unwrap_or(0);
+        let is_enough = |count: usize| count * 2 >= rows.len() && count > 0;
+        let chosen = found.iter().position(|(.., count)| is_enough(*count));
+        let chosen = chosen.or_else(|| found.iter().position(|(.., count)| *count == most));
+        let (gold, gold_kind, _) = found.remove(chosen.unwrap_or(0));
+        let is_second = |name: &str| names::GOLD_INDEX.contains(&plain(name).as_str());
+        let second = found
+            .into_iter()
+            .find(|(name, _, count)| is_second(name) && is_enough(*count))
+            .map(|(name, ..)| {
+                let kind = self.agreeing(rows, &name, (&gold, &gold_kind));
+                (name, kind)
+            });
+        let category = find(&self.all, names::CATEGORY).cloned();
+        let is_free = |name: &&String| !self.options.place.columns().contains(*name);
+        Columns {
+            form: Form::Custom,
+            question: self.question.clone(),
+            options: self.options.clone(),
             gold,
-            answer,
-            stored_answer,
-            cot: cell(&self.cot),
-            examples: self.examples_of(row)?,
-            ..Question::default()
+            gold_kind,
+            second,
+            id: find(&self.all, names::ID).cloned(),
+            subject: find(&self.all, names::SUBJECT).cloned().or_else(|| category.clone()),
+            category,
+            cot: find(&self.all, names::COT).filter(is_free).cloned(),
+            examples: self.examples().cloned(),
+            split: self.split().cloned(),
+        }
+    }
+
+    /// How a second gold column is meant: counted from where it agrees with the first in more rows.
+    fn agreeing(&self, rows: &[Row], name: &str, (gold, kind): (&str, &GoldKind)) -> GoldKind {
+        let (asked, golds) = (self.asked(rows, name), self.asked(rows, gold));
+        let of_base = |first: i64| {
+            let base = Base { first, is_open: false };
+            let second = GoldKind::find(&asked, self.options.place.are_listed(), base, None);
+            let agrees = |(asked, gold): &(&Asked, &Asked)| {
+                gold.is_within(kind.read(gold).index) && second.read(asked).index == kind.read(gold).index
+            };
+            let count = asked.iter().zip(&golds).filter(agrees).count();
+            (second, count)
+        };
+        let ((from_zero, zero), (from_one, one)) = (of_base(0), of_base(1));
+        if one > zero { from_one } else { from_zero }
+    }
+
+    /// What was passed over for the gold column.
+    pub fn note_on_gold(&self, columns: &Columns) -> Option<String> {
+        let first = &self.golds[0];
+        (*first != columns.gold).then(|| {
+            format!(
+                "{}: column {first} names no option in most rows; the gold is read from {}",
+                self.file, columns.gold
+            )
         })
     }
 
-    fn examples_of(&self, row: &Row) -> Result<Vec<Question>> {
-        let Some(cell) = self.examples.as_ref().and_then(|column| row.get(column)) else {
-            return Ok(Vec::new());
-        };
-        let rows: Vec<Row> = match cell {
-            Value::Null => return Ok(Vec::new()),
-            Value::String(text) if text.trim().is_empty() => return Ok(Vec::new()),
-            Value::String(text) => serde_json::from_str(text).context("examples: not a JSON list of rows")?,
-            list => serde_json::from_value(list.clone()).context("examples: not a list of rows")?,
-        };
-        if rows.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (columns, _) = Columns::of_own_set(&rows, "examples")?;
-        Ok(columns.questions(rows, "examples")?.0)
+    fn asked(&self, rows: &[Row], gold: &str) -> Vec<Asked> {
+        rows.iter()
+            .map(|row| Asked {
+                gold: row.get(gold).cloned().unwrap_or_default(),
+                choices: self.options.of(row),
+            })
+            .collect()
     }
 }
 
 /// The required columns that no row has.
 pub(super) fn missing_columns(benchmark: &Benchmark, rows: &[Row]) -> Vec<&'static str> {
-    let has = |column: &&&str| rows.iter().any(|row| row.contains_key(**column));
+    let has = |column: &&&str| rows.iter().any(|row| row.cells.contains_key(**column));
     benchmark
         .columns
         .iter()
@@ -268,19 +234,9 @@ pub(super) fn missing_columns(benchmark: &Benchmark, rows: &[Row]) -> Vec<&'stat
         .collect()
 }
 
-fn all_columns(rows: &[Row]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut seen = std::collections::HashSet::new();
-    for name in rows.iter().flat_map(Row::keys) {
-        if seen.insert(name) {
-            names.push(name.clone());
-        }
-    }
-    names
-}
-
 fn found_columns(rows: &[Row]) -> String {
-    rows.first().map_or_else(|| "no rows".to_owned(), columns_of)
+    rows.first()
+        .map_or_else(|| "no rows".to_owned(), |row| columns_of(&row.cells))
 }
 
 /// What Python's `str` makes of a value; nothing of `None`.
@@ -291,6 +247,38 @@ pub(super) fn python_text(value: &Value) -> String {
         Value::Bool(false) => "False".into(),
         Value::String(text) => text.clone(),
         Value::Number(number) if number.is_f64() => number.as_f64().map(python_float).unwrap_or_default(),
-        other => other.to_string(),
+        other => match odd_number(other) {
+            Some("NaN") => "nan".into(),
+            Some(text) if text.ends_with("Infinity") => text.replace("Infinity", "inf"),
+            Some(digits) => digits.to_owned(),
+            None => other.to_string(),
+        },
     }
+}
+
+/// A row whose question is an object (`{"stem": ..., "choices": [...]}`) with the parts of it as columns.
+pub(super) fn unnested(row: &mut Row) {
+    let Some(name) = row.cells.keys().find(|name| names::is_question(name)).cloned() else {
+        return;
+    };
+    let Some(Value::Object(parts)) = row.get(&name).filter(|cell| odd_number(cell).is_none()) else {
+        return;
+    };
+    let mut cells = Cells::new();
+    for (part, value) in parts.clone() {
+        let part = if names::is_question(&part) || plain(&part) == "content" {
+            name.clone()
+        } else {
+            part
+        };
+        cells.entry(part).or_insert(value);
+    }
+    let whole = row.cells.clone();
+    for (column, value) in whole.clone() {
+        if column != name {
+            cells.insert(column, value);
+        }
+    }
+    row.doc.get_or_insert(whole);
+    row.cells = cells;
 }

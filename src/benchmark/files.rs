@@ -1,5 +1,6 @@
 //! Where the files of a split lie inside a folder, by the names that the hub, the original MMLU and people use.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,15 +61,77 @@ fn files_in(place: &Path, name: &str) -> Result<Vec<PathBuf>> {
                 .cloned()
                 .collect();
             if !found.is_empty() {
+                refuse_missing_parts(&found)?;
                 return Ok(found);
             }
         }
     }
     let inner = place.join(name);
     if inner.is_dir() {
-        readable_files(&inner)
+        let files = readable_files(&inner)?;
+        refuse_missing_parts(&files)?;
+        Ok(files)
     } else {
         Ok(Vec::new())
+    }
+}
+
+/// Refuses files named `x-00001-of-00003` where not all of the parts are there.
+fn refuse_missing_parts(files: &[PathBuf]) -> Result<()> {
+    let names: Vec<String> = files.iter().map(|file| name_of(file)).collect();
+    let parts: Vec<Part> = names.iter().filter_map(|name| Part::of(name)).collect();
+    let sets: BTreeSet<_> = parts.iter().map(|part| (part.before, part.count, part.width)).collect();
+    let mut missing = Vec::new();
+    for (before, count, width) in sets {
+        let of_set = parts.iter().filter(|part| part.before == before && part.count == count);
+        let there: BTreeSet<usize> = of_set.map(|part| part.number).collect();
+        let absent = (0..count).filter(|number| !there.contains(number));
+        missing.extend(absent.map(|number| format!("{before}-{number:0width$}-of-{count:0width$}")));
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let folder = files[0].parent().unwrap_or(Path::new(""));
+    let more = missing.len().saturating_sub(10);
+    missing.truncate(10);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    bail!(
+        "{} lacks parts of its set: {}{more}",
+        folder.display(),
+        missing.join(", ")
+    )
+}
+
+/// What `test-00001-of-00003.parquet` says of itself, also with a mark of its own before the ending.
+struct Part<'a> {
+    before: &'a str,
+    /// From 0.
+    number: usize,
+    count: usize,
+    width: usize,
+}
+
+impl Part<'_> {
+    fn of(name: &str) -> Option<Part<'_>> {
+        let (front, back) = name.rsplit_once("-of-")?;
+        let (before, number) = front.rsplit_once('-')?;
+        let count = back.split(['.', '-']).next()?;
+        let is_number = |digits: &str| digits.len() == number.len() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(count) || !is_number(number) {
+            return None;
+        }
+        let width = number.len();
+        let (number, count) = (number.parse().ok()?, count.parse().ok()?);
+        (number < count && count < 100_000).then_some(Part {
+            before,
+            number,
+            count,
+            width,
+        })
     }
 }
 
@@ -100,6 +163,17 @@ fn entries(place: &Path) -> Result<Vec<PathBuf>> {
     entries.retain(|entry| !stem(entry).starts_with('.'));
     entries.sort();
     Ok(entries)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// How many files the set has of which this file is one part.
+pub(super) fn parts_of(file: &Path) -> Option<usize> {
+    Some(Part::of(&name_of(file))?.count)
 }
 
 pub(super) fn stem(path: &Path) -> String {

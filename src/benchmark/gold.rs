@@ -1,95 +1,495 @@
-//! How a column names the right option: by letter, by number, or by the option's own text.
+//! How a column names the right option: by label, by letter, by number, or by the option's own text. The way is found
+//! over all rows of a set; rows that say it otherwise are read each by itself.
 
 use serde_json::Value;
 
 use super::columns::python_text;
-use super::options::Options;
+use super::options::Choices;
 use super::style::strip;
-use super::table::Row;
+use super::written::mark_length;
 
 /// How a gold value names its option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum GoldKind {
+pub(super) enum Way {
+    /// What the row itself calls the option.
+    Label,
     Letter,
-    /// 0-based, or 1-based.
-    Index {
-        base: i64,
-    },
-    /// The option's own text, or its label.
     Text,
+    /// From 0 or from 1.
+    Number,
+}
+
+/// A gold value and the options that it chooses from.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    pub gold: Value,
+    pub choices: Choices,
+}
+
+/// How the golds of a column are meant.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GoldKind {
+    /// The way of most rows.
+    usual: Way,
+    /// Ways to read a value, the first that finds an option counts.
+    ways: Vec<Way>,
+    base: Base,
+    /// Whether rows say their gold in different ways, so that a value that could be read in two is doubtful.
+    is_mixed: bool,
+}
+
+/// The option that a gold value names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Gold {
+    /// It may lie outside the options.
+    pub index: Option<usize>,
+    pub way: Option<Way>,
+    /// What it names when read in another way.
+    pub otherwise: Option<usize>,
+}
+
+/// What the first option is counted as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Base {
+    /// 0 or 1.
+    pub first: i64,
+    /// Whether the numbers fit the other as well.
+    pub is_open: bool,
+}
+
+/// How many numbers name an option when counted from 0, and from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Bases {
+    pub zero: usize,
+    pub one: usize,
+}
+
+impl Bases {
+    pub fn of(asked: &[Asked]) -> Bases {
+        let count = |base| {
+            asked
+                .iter()
+                .filter(|asked| asked.names(Way::Number, base).is_some())
+                .count()
+        };
+        Bases {
+            zero: count(0),
+            one: count(1),
+        }
+    }
+
+    pub fn add(self, other: Bases) -> Bases {
+        Bases {
+            zero: self.zero + other.zero,
+            one: self.one + other.one,
+        }
+    }
+
+    pub fn likely(self) -> Base {
+        Base {
+            first: i64::from(self.one > self.zero),
+            is_open: self.one == self.zero,
+        }
+    }
 }
 
 impl GoldKind {
-    /// The index that a gold value names; it may lie outside the options.
-    pub fn read(self, gold: &Value, options: &[String], labels: &[String]) -> Option<usize> {
-        match self {
-            GoldKind::Letter => by_letter(gold),
-            GoldKind::Index { base } => match whole_number(gold) {
-                Some(number) => usize::try_from(number.checked_sub(base)?).ok(),
-                None => by_letter(gold),
-            },
-            GoldKind::Text => by_text(gold, options, labels),
+    /// A letter, as MMLU-Pro says it.
+    pub fn letter() -> GoldKind {
+        GoldKind {
+            usual: Way::Letter,
+            ways: vec![Way::Letter],
+            base: Base::default(),
+            is_mixed: false,
         }
     }
 
-    /// How a column of golds is meant: the way that finds an option in most of the rows. Where several do, a letter
-    /// goes first; a listed option's text goes before a number written as text.
-    pub fn find(rows: &[Row], column: &str, options: &Options) -> GoldKind {
-        let is_written = rows.iter().any(|row| row.get(column).is_some_and(Value::is_string));
-        let (zero, one) = (GoldKind::Index { base: 0 }, GoldKind::Index { base: 1 });
-        let kinds = if is_written && options.are_listed() {
-            [GoldKind::Letter, GoldKind::Text, zero, one]
+    /// A class number, as MMLU says it, or a letter.
+    pub fn class() -> GoldKind {
+        GoldKind {
+            usual: Way::Number,
+            ways: vec![Way::Number, Way::Letter],
+            base: Base::default(),
+            is_mixed: false,
+        }
+    }
+
+    /// How a column of golds is meant: the way that finds an option in most of the rows. Where several do, it is
+    /// `usual`, the way of the set's questions, else a letter; the text of a listed option goes before a number that is
+    /// written as text.
+    pub fn find(asked: &[Asked], are_listed: bool, base: Base, usual: Option<Way>) -> GoldKind {
+        let is_written = asked.iter().any(|asked| asked.gold.is_string());
+        let mut ways = if is_written && are_listed {
+            vec![Way::Label, Way::Letter, Way::Text, Way::Number]
         } else {
-            [GoldKind::Letter, zero, one, GoldKind::Text]
+            vec![Way::Label, Way::Letter, Way::Number, Way::Text]
         };
-        let mut found = [0usize; 4];
-        for row in rows {
-            let (texts, labels) = options.of(row);
-            let gold = row.get(column).unwrap_or(&Value::Null);
-            for (kind, found) in kinds.iter().zip(&mut found) {
-                *found += usize::from(kind.read(gold, &texts, &labels).is_some_and(|gold| gold < texts.len()));
-            }
+        if let Some(usual) = usual {
+            ways.retain(|way| *way != usual);
+            ways.insert(0, usual);
         }
-        let most = found.iter().max().copied().unwrap_or(0);
-        kinds[found.iter().position(|count| *count == most).unwrap_or(0)]
+        let has_labels = asked.iter().any(|asked| !asked.choices.labels.is_empty());
+        ways.retain(|way| has_labels || *way != Way::Label);
+        let found = |way: Way| {
+            asked
+                .iter()
+                .filter(|asked| asked.names(way, base.first).is_some())
+                .count()
+        };
+        let counts: Vec<usize> = ways.iter().map(|way| found(*way)).collect();
+        let most = counts.iter().max().copied().unwrap_or(0);
+        let usual = ways.remove(counts.iter().position(|count| *count == most).unwrap_or(0));
+        ways.insert(0, usual);
+        // A label is the row's own word for its option, whatever the column is like.
+        ways.sort_by_key(|way| *way != Way::Label);
+        let usually = |asked: &&Asked| {
+            [Way::Label, usual]
+                .iter()
+                .any(|way| asked.names(*way, base.first).is_some())
+        };
+        let somehow = |asked: &&Asked| ways.iter().any(|way| asked.names(*way, base.first).is_some());
+        let is_mixed = asked.iter().filter(usually).count() < asked.iter().filter(somehow).count();
+        GoldKind {
+            usual,
+            ways,
+            base,
+            is_mixed,
+        }
     }
 
-    /// What a person should know of a column that had to be interpreted.
-    pub fn note(self, column: &str) -> Option<String> {
+    /// The way that most rows are read by.
+    pub fn usual(&self) -> Way {
+        self.usual
+    }
+
+    pub fn base(&self) -> Base {
+        self.base
+    }
+
+    /// The option that a value names.
+    pub fn read(&self, asked: &Asked) -> Gold {
+        let mut named = self
+            .ways
+            .iter()
+            .filter_map(|way| Some((*way, asked.names(*way, self.base.first)?)));
+        let Some((way, index)) = named.next() else {
+            let outside = self.ways.iter().find_map(|way| way.read(asked, self.base.first));
+            return Gold {
+                index: outside,
+                ..Gold::default()
+            };
+        };
+        // `C. gamma` says it twice, and may contradict itself.
+        let is_doubtful = way != Way::Label && (self.is_mixed || asked.has_mark());
+        let otherwise = named.map(|(_, other)| other).find(|other| *other != index);
+        let twin = || {
+            let texts = asked.choices.texts.iter().enumerate();
+            let equal = texts.filter(|(_, text)| **text == asked.choices.texts[index]);
+            equal
+                .map(|(other, _)| other)
+                .find(|other| *other != index)
+                .filter(|_| way == Way::Text)
+        };
+        Gold {
+            index: Some(index),
+            way: Some(way),
+            otherwise: otherwise.filter(|_| is_doubtful).or_else(twin),
+        }
+    }
+
+    /// How many rows another way would read otherwise, where all rows are read in one way.
+    pub fn differing(&self, asked: &[Asked]) -> Option<(Way, usize)> {
+        if self.is_mixed {
+            return None;
+        }
+        let own = |asked: &Asked| self.read(asked).index;
+        let others = [Way::Text, Way::Number, Way::Letter];
+        let counts = others.into_iter().filter(|way| *way != self.usual).map(|way| {
+            let all = asked.iter().all(|asked| asked.names(way, self.base.first).is_some());
+            let differs = |asked: &&Asked| asked.names(way, self.base.first) != own(asked);
+            (way, if all { asked.iter().filter(differs).count() } else { 0 })
+        });
+        counts.max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0)
+    }
+}
+
+impl Asked {
+    /// The option that the value names in this way; none where it names none of them.
+    fn names(&self, way: Way, base: i64) -> Option<usize> {
+        way.read(self, base).filter(|index| *index < self.choices.texts.len())
+    }
+
+    /// Whether this is one of the options.
+    pub fn is_within(&self, index: Option<usize>) -> bool {
+        index.is_some_and(|index| index < self.choices.texts.len())
+    }
+
+    /// Whether the value is an option's mark and more.
+    fn has_mark(&self) -> bool {
+        split_mark(&gold_text(&self.gold)).is_some_and(|(_, rest)| !rest.is_empty())
+    }
+}
+
+impl Way {
+    /// The index that a value names; it may lie outside the options.
+    fn read(self, asked: &Asked, base: i64) -> Option<usize> {
+        let Choices { texts, labels } = &asked.choices;
+        let text = gold_text(&asked.gold);
+        let mark = || split_mark(&text).map(|(mark, _)| mark);
         match self {
-            GoldKind::Letter => None,
-            GoldKind::Index { base } => Some(format!("column {column} counts the options from {base}")),
-            GoldKind::Text => Some(format!("column {column} holds the text or label of the right option")),
+            Way::Label => {
+                let place = |wanted: &str| {
+                    labels
+                        .iter()
+                        .position(|label| strip(label).eq_ignore_ascii_case(strip(wanted)))
+                };
+                place(&text).or_else(|| place(&mark()?))
+            }
+            Way::Letter => match mark()?.as_bytes() {
+                [letter] if letter.is_ascii_alphabetic() => Some(usize::from(letter.to_ascii_uppercase() - b'A')),
+                _ => None,
+            },
+            Way::Text => by_text(&text, texts).or_else(|| {
+                let (_, rest) = split_mark(&text)?;
+                by_text(&rest, texts).filter(|_| !rest.is_empty())
+            }),
+            Way::Number => match &asked.gold {
+                Value::Array(marks) if marks.len() > 1 => one_hot(marks),
+                _ => {
+                    let number = whole_number(&Value::from(text.as_str())).or_else(|| mark()?.parse().ok())?;
+                    usize::try_from(number.checked_sub(base)?).ok()
+                }
+            },
         }
     }
 }
 
-/// `B`, `b`, `(B)` or `B.`.
-fn by_letter(gold: &Value) -> Option<usize> {
-    let text = gold.as_str()?.trim().trim_matches(['(', ')', '.']);
-    match text.as_bytes() {
-        [letter] if letter.is_ascii_alphabetic() => Some(usize::from(letter.to_ascii_uppercase() - b'A')),
+/// A gold value as text; a list of one is its item.
+fn gold_text(gold: &Value) -> String {
+    match gold {
+        Value::Array(items) if items.len() == 1 => gold_text(&items[0]),
+        Value::Array(_) => String::new(),
+        Value::String(text) => match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
+            Some(inner) => inner.trim().trim_matches(['\'', '"']).to_owned(),
+            None => text.clone(),
+        },
+        other => python_text(other),
+    }
+}
+
+/// The mark of an option and what follows it: `C`, `c)`, `(C)`, `C. gamma`, `Option C`, `3. gamma`.
+fn split_mark(text: &str) -> Option<(String, String)> {
+    let text = strip(text);
+    let word = text.split([' ', ':', '_']).next().unwrap_or_default();
+    let is_said = ["option", "choice", "answer"]
+        .iter()
+        .any(|known| word.eq_ignore_ascii_case(known));
+    let text = if is_said {
+        text[word.len()..].trim_start_matches([' ', ':', '_'])
+    } else {
+        text
+    };
+    let bare = text.trim_start_matches(['(', '[']);
+    let letters = bare.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
+    let length = if letters {
+        1
+    } else {
+        bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit()).len()
+    };
+    let mark = &bare[..length];
+    if mark.is_empty() || mark.len() > 4 {
+        return None;
+    }
+    if bare.len() == length && bare.len() == text.len() {
+        return Some((mark.to_owned(), String::new()));
+    }
+    let rest = &text[mark_length(text, mark)?..];
+    Some((mark.to_owned(), rest.to_owned()))
+}
+
+/// The option of this text: to the letter, else but for white space around it, else but for case, blanks and a full
+/// stop, where that is one option only. Yes and no are spoken for true and false.
+fn by_text(text: &str, options: &[String]) -> Option<usize> {
+    let exact = options.iter().position(|option| option == text);
+    let stripped = || options.iter().position(|option| strip(option) == strip(text));
+    let loosely = |wanted: &str| {
+        let wanted = loose(wanted);
+        let first = |text: &str| text.trim_start().chars().next().map(|c| c.to_lowercase().next());
+        let is_it = |option: &str| first(option) == first(&wanted) && loose(option) == wanted;
+        let mut found = options.iter().enumerate().filter(|(_, option)| is_it(option));
+        match (found.next(), found.next()) {
+            (Some((index, _)), None) if !wanted.is_empty() => Some(index),
+            _ => None,
+        }
+    };
+    exact
+        .or_else(stripped)
+        .or_else(|| loosely(text))
+        .or_else(|| match text {
+            "True" => loosely("yes"),
+            "False" => loosely("no"),
+            _ => None,
+        })
+}
+
+fn loose(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").trim_end_matches('.').to_lowercase()
+}
+
+/// Which of several marks is the one that is set.
+fn one_hot(marks: &[Value]) -> Option<usize> {
+    let set = |mark: &Value| match mark {
+        Value::Bool(set) => Some(*set),
+        _ => match whole_number(mark) {
+            Some(0) => Some(false),
+            Some(1) => Some(true),
+            _ => None,
+        },
+    };
+    let marks: Vec<bool> = marks.iter().map(set).collect::<Option<_>>()?;
+    let mut places = marks.iter().enumerate().filter(|(_, set)| **set);
+    match (places.next(), places.next()) {
+        (Some((index, _)), None) => Some(index),
         _ => None,
     }
 }
 
+/// A whole number, also one that is written as text or as a float (`2.0`).
 pub(super) fn whole_number(value: &Value) -> Option<i64> {
+    // Beyond this, floats skip whole numbers.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let of_float = |float: f64| (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64);
     match value {
-        Value::Number(number) => number.as_i64().or_else(|| {
-            number
-                .as_f64()
-                .filter(|float| float.fract() == 0.0)
-                .map(|float| float as i64)
-        }),
-        Value::String(text) => text.trim().parse().ok(),
+        Value::Number(number) if number.is_f64() => of_float(number.as_f64()?),
+        Value::Number(number) => number.as_i64(),
+        Value::String(text) => {
+            let text = text.trim();
+            let is_plain = text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
+            let float = || text.parse::<f64>().ok().and_then(of_float);
+            text.parse().ok().or_else(|| float().filter(|_| is_plain))
+        }
         _ => None,
     }
 }
 
-fn by_text(gold: &Value, options: &[String], labels: &[String]) -> Option<usize> {
-    let text = python_text(gold);
-    let place = |texts: &[String]| texts.iter().position(|option| *option == text);
-    place(labels)
-        .or_else(|| place(options))
-        .or_else(|| options.iter().position(|option| strip(option) == strip(&text)))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn asked(gold: Value, options: &[&str], labels: &[&str]) -> Asked {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Asked {
+            gold,
+            choices: Choices {
+                texts: texts(options),
+                labels: texts(labels),
+            },
+        }
+    }
+
+    #[test]
+    fn a_gold_value_is_read_in_the_forms_that_people_write() {
+        let options = ["iron", "Zinc ore.", "gold", "tin"];
+        let letters: Vec<_> = ["A", "B"].map(|gold| asked(json!(gold), &options, &[])).into();
+        let kind = GoldKind::find(&letters, true, Base::default(), None);
+        for gold in [
+            json!("B"),
+            json!(" b "),
+            json!("(B)"),
+            json!("B."),
+            json!("b)"),
+            json!("[B]"),
+            json!("['B']"),
+            json!(["B"]),
+            json!("Option B"),
+            json!("Answer: B"),
+            json!("B. Zinc ore."),
+            json!("(B) zinc ore"),
+            json!("B: zinc  ORE"),
+            json!(1),
+            json!(1.0),
+            json!("1"),
+            json!("1.0"),
+            json!(["1"]),
+            json!([0, 1, 0, 0]),
+            json!([false, true, false, false]),
+            json!("Zinc ore."),
+            json!(" Zinc ore. "),
+            json!("zinc ore"),
+        ] {
+            let read = kind.read(&asked(gold.clone(), &options, &[]));
+            assert_eq!((read.index, read.otherwise), (Some(1), None), "{gold}");
+        }
+        for gold in [
+            json!(null),
+            json!(""),
+            json!(["A", "B"]),
+            json!("A,B"),
+            json!("copper"),
+            json!([1, 1]),
+            json!({"a": 1}),
+        ] {
+            assert_eq!(kind.read(&asked(gold.clone(), &options, &[])).index, None, "{gold}");
+        }
+        assert_eq!(kind.read(&asked(json!("Z"), &options, &[])).index, Some(25));
+        assert_eq!(kind.read(&asked(json!("C. iron"), &options, &[])).otherwise, Some(0));
+        assert_eq!(
+            kind.read(&asked(json!("tin"), &["tin", "iron", "tin"], &[])).otherwise,
+            Some(2)
+        );
+    }
+
+    #[test]
+    fn what_a_row_calls_its_options_goes_first() {
+        let rows = [
+            asked(json!("2"), &["x", "y", "z"], &["1", "2", "3"]),
+            asked(json!("C"), &["x", "y", "z"], &["C", "A", "B"]),
+            asked(json!("b"), &["x", "y", "z"], &["C", "A", "B"]),
+        ];
+        let kind = GoldKind::find(&rows, true, Base::default(), None);
+        let read: Vec<_> = rows.iter().map(|row| kind.read(row).index).collect();
+        assert_eq!(read, [Some(1), Some(0), Some(2)]);
+    }
+
+    #[test]
+    fn a_value_that_two_ways_read_differently_is_doubtful_in_a_mixed_column_only() {
+        let options = ["3", "0", "1", "2"];
+        let numbers: Vec<_> = [0, 3, 1].map(|gold| asked(json!(gold), &options, &[])).into();
+        let kind = GoldKind::find(&numbers, true, Base::default(), None);
+        assert_eq!(
+            kind.read(&numbers[1]),
+            Gold {
+                index: Some(3),
+                way: Some(Way::Number),
+                otherwise: None
+            }
+        );
+        assert_eq!(kind.differing(&numbers), Some((Way::Text, 3)));
+        let mut mixed = numbers.clone();
+        mixed.push(asked(json!("D"), &options, &[]));
+        let kind = GoldKind::find(&mixed, true, Base::default(), None);
+        let doubtful = kind.read(&mixed[1]);
+        assert_eq!((doubtful.index, doubtful.otherwise), (Some(0), Some(3)));
+        assert_eq!(kind.read(&mixed[3]).otherwise, None);
+    }
+
+    #[test]
+    fn numbers_are_whole_and_never_rounded() {
+        assert_eq!(whole_number(&json!("3.0")), Some(3));
+        assert_eq!(whole_number(&json!(-4.0)), Some(-4));
+        for value in [
+            json!("3.5"),
+            json!("1e2"),
+            json!(u64::MAX),
+            json!(1e300),
+            json!("x"),
+            json!("9223372036854775808"),
+        ] {
+            assert_eq!(whole_number(&value), None, "{value}");
+        }
+    }
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::columns::{Columns, missing_columns};
-use super::files::{benchmark_folder, split_files, stem};
+use super::columns::{Columns, Names, missing_columns};
+use super::files::{benchmark_folder, parts_of, split_files, stem};
+use super::own::fill_own;
+use super::questions::questions;
 use super::slice::fingerprint;
 use super::table::{Row, ending, mmlu_rows, parse_json_rows, read_cells, read_rows};
 use super::wash::wash;
@@ -45,19 +47,32 @@ impl DataSource {
 
 /// Rows of one split, and the file that messages name.
 #[derive(Debug, Default)]
-struct Rows {
-    file: String,
-    rows: Vec<Row>,
+pub(super) struct Rows {
+    pub file: String,
+    pub rows: Vec<Row>,
 }
+
+/// Rows that are told one by one where none is left.
+const TOLD: usize = 20;
 
 /// All questions of a split, with the examples that may go before them.
 pub fn load(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Result<Dataset> {
+    load_counted(benchmark, source, split, None)
+}
+
+/// As [`load`]; `gold_base` says from which number, 0 or 1, an own set counts its options, where that is known.
+pub fn load_counted(
+    benchmark: &'static Benchmark,
+    source: &DataSource,
+    split: &str,
+    gold_base: Option<i64>,
+) -> Result<Dataset> {
     let names = benchmark.split_names(split)?;
     let mut dataset = empty(benchmark, source, names[0]);
     match source {
         DataSource::Embedded => {
             let (rows, examples) = embedded_rows(benchmark, names)?;
-            fill_published(&mut dataset, rows, examples)?;
+            fill_published(&mut dataset, rows, Ok(examples))?;
         }
         DataSource::Folder(root) => {
             let folder = benchmark_folder(root, benchmark)?;
@@ -76,32 +91,52 @@ pub fn load(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> 
                     }
                 );
             }
-            let examples = split_files(&folder, benchmark.example_splits, benchmark)?;
-            let (rows, examples) = (read_all(benchmark, &files)?, read_all(benchmark, &examples)?);
+            let rows = read_all(benchmark, &files)?;
+            let examples = examples_in(&folder, benchmark, None);
             if benchmark.form == Form::Custom {
                 dataset.name = folder
                     .file_name()
                     .map_or_else(|| "custom".into(), |name| name.to_string_lossy().into());
-                fill_own(&mut dataset, rows, examples)?;
+                fill_own(&mut dataset, rows, examples, gold_base)?;
             } else {
                 fill_published(&mut dataset, rows, examples)?;
             }
         }
-        DataSource::File(path) => load_file(&mut dataset, path, names)?,
+        DataSource::File(path) => load_file(&mut dataset, path, names, gold_base)?,
         DataSource::Hub { test, examples, .. } => {
-            fill_published(&mut dataset, read_all(benchmark, test)?, read_all(benchmark, examples)?)?;
+            fill_published(&mut dataset, read_all(benchmark, test)?, read_all(benchmark, examples))?;
         }
+    }
+    if gold_base.is_some() && dataset.form != Form::Custom {
+        bail!(
+            "--gold-base is for sets of your own; {} counts its options as published",
+            benchmark.title
+        );
     }
     if dataset.questions.is_empty() {
         bail!(
-            "{} holds no questions that can be asked (of {} rows)",
+            "{} holds no questions that can be asked{}",
             dataset.source,
-            dataset.washed.len()
+            told(&dataset)
         );
     }
+    let problem = dataset.examples_problem.as_ref();
+    let note = problem.map(|problem| format!("no examples (--shots needs them): {problem}"));
+    dataset.notes.extend(note);
     dataset.fingerprint = fingerprint(&dataset.questions);
     dataset.examples_fingerprint = fingerprint(dataset.examples.values().flatten());
     Ok(dataset)
+}
+
+/// What was dropped and how the columns were read, for a set of which nothing is left.
+fn told(dataset: &Dataset) -> String {
+    let (dropped, _) = Washed::count(&dataset.washed);
+    let notes = dataset.notes.iter().map(|note| format!("\n  {note}"));
+    let rows = dataset.washed.iter().take(TOLD).map(|washed| format!("\n  {washed}"));
+    let more = dataset.washed.len().saturating_sub(TOLD);
+    let more = (more > 0).then(|| format!("\n  and {more} more"));
+    let lines: String = notes.chain(rows).chain(more).collect();
+    format!("; rows dropped: {dropped}{lines}")
 }
 
 fn empty(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Dataset {
@@ -119,6 +154,7 @@ fn empty(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Dat
         split: split.to_owned(),
         questions: Vec::new(),
         examples: BTreeMap::new(),
+        examples_problem: None,
         washed: Vec::new(),
         notes: Vec::new(),
         fingerprint: String::new(),
@@ -156,7 +192,7 @@ fn embedded_rows(benchmark: &Benchmark, names: &[&str]) -> Result<(Rows, Rows)> 
 }
 
 /// A file by itself: a published set by its columns, else an own set. Examples lie beside it or in its rows.
-fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str]) -> Result<()> {
+fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str], gold_base: Option<i64>) -> Result<()> {
     let benchmark = dataset.benchmark;
     let folder = path.parent().unwrap_or(Path::new(""));
     let folder = if folder.as_os_str().is_empty() {
@@ -165,38 +201,63 @@ fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str]) -> Result<()> {
         folder
     };
     let rows = read_all(benchmark, &[path.to_owned()])?;
-    let mut beside = split_files(folder, benchmark.example_splits, benchmark)?;
-    beside.retain(|file| file != path && file.file_name() != path.file_name());
+    let parts = parts_of(path).filter(|count| *count > 1);
+    dataset
+        .notes
+        .extend(parts.map(|count| format!("{} is one of {count} parts; its folder holds them all", path.display())));
+    let beside = examples_in(folder, benchmark, Some(path));
     if benchmark.form != Form::Custom && missing_columns(benchmark, &rows.rows).is_empty() {
-        return fill_published(dataset, rows, read_all(benchmark, &beside)?);
+        return fill_published(dataset, rows, beside);
     }
     dataset.name = stem(path);
-    let (columns, _) = Columns::of_own_set(&rows.rows, &rows.file)?;
-    if let Some(column) = &columns.split {
-        let is_in = |row: &Row, names: &[&str]| {
-            row.get(column)
-                .and_then(|cell| cell.as_str())
-                .is_some_and(|name| names.contains(&name.trim()))
-        };
-        let Rows { file, rows } = rows;
-        let (asked, rest): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_in(row, names));
-        let examples = rest
-            .into_iter()
-            .filter(|row| is_in(row, benchmark.example_splits))
-            .collect();
-        if asked.is_empty() {
-            bail!("{file}: no row says {:?} in its column {column}", names[0]);
-        }
-        return fill_own(
-            dataset,
-            Rows {
-                file: file.clone(),
-                rows: asked,
-            },
-            Rows { file, rows: examples },
-        );
+    let columns = Names::of(&rows.rows, &rows.file);
+    let Some(column) = columns.ok().and_then(|names| names.split().cloned()) else {
+        return fill_own(dataset, rows, beside, gold_base);
+    };
+    let is_in = |row: &Row, names: &[&str]| {
+        row.get(&column)
+            .and_then(|cell| cell.as_str())
+            .is_some_and(|name| names.contains(&name.trim()))
+    };
+    let Rows { file, rows } = rows;
+    let (asked, rest): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_in(row, names));
+    let examples = rest
+        .into_iter()
+        .filter(|row| is_in(row, benchmark.example_splits))
+        .collect();
+    if asked.is_empty() {
+        bail!("{file}: no row says {:?} in its column {column}", names[0]);
     }
-    fill_own(dataset, rows, read_all(benchmark, &beside)?)
+    let examples = Rows {
+        file: file.clone(),
+        rows: examples,
+    };
+    fill_own(dataset, Rows { file, rows: asked }, Ok(examples), gold_base)
+}
+
+/// The examples in a folder, beside a file that is asked itself: the first split of them that can be read.
+fn examples_in(folder: &Path, benchmark: &Benchmark, asked: Option<&Path>) -> Result<Rows> {
+    let mut problem = None;
+    for name in benchmark.example_splits {
+        let read = || -> Result<Rows> {
+            let mut files = split_files(folder, &[name], benchmark)?;
+            files.retain(|file| asked.is_none_or(|asked| file != asked && file.file_name() != asked.file_name()));
+            let rows = read_all(benchmark, &files)?;
+            if !files.is_empty() {
+                match benchmark.form {
+                    Form::Custom => drop(Names::of(&rows.rows, &rows.file)?),
+                    _ => drop(Columns::of_benchmark(benchmark, &rows.rows, &rows.file)?),
+                }
+            }
+            Ok(rows)
+        };
+        match read() {
+            Ok(rows) if rows.rows.is_empty() => {}
+            Ok(rows) => return Ok(rows),
+            Err(error) => problem = problem.or(Some(error)),
+        }
+    }
+    problem.map_or_else(|| Ok(Rows::default()), Err)
 }
 
 fn read_all(benchmark: &Benchmark, files: &[PathBuf]) -> Result<Rows> {
@@ -235,54 +296,32 @@ fn subject_of_file(file: &Path) -> String {
         .to_owned()
 }
 
-fn fill_published(dataset: &mut Dataset, rows: Rows, examples: Rows) -> Result<()> {
+/// Reads the questions of a published set and its examples. Examples that cannot be read are told, and refused only
+/// when they are asked for.
+fn fill_published(dataset: &mut Dataset, rows: Rows, examples: Result<Rows>) -> Result<()> {
     let benchmark = dataset.benchmark;
     let columns = Columns::of_benchmark(benchmark, &rows.rows, &rows.file)?;
-    if !examples.rows.is_empty() {
-        let example_columns = Columns::of_benchmark(benchmark, &examples.rows, &examples.file)?;
-        set_examples(dataset, &example_columns, examples)?;
+    let examples = examples.and_then(|examples| {
+        let has_some = !examples.rows.is_empty();
+        let columns = has_some.then(|| Columns::of_benchmark(benchmark, &examples.rows, &examples.file));
+        Ok((columns.transpose()?, examples))
+    });
+    match examples {
+        Ok((Some(columns), examples)) => set_examples(dataset, &columns, examples),
+        Ok((None, _)) => {}
+        Err(problem) => dataset.examples_problem = Some(format!("{problem:#}")),
     }
-    set_questions(dataset, &columns, rows)
-}
-
-fn fill_own(dataset: &mut Dataset, rows: Rows, examples: Rows) -> Result<()> {
-    let (columns, notes) = Columns::of_own_set(&rows.rows, &rows.file)?;
-    dataset.form = Form::Custom;
-    dataset.notes.extend(notes);
-    if !examples.rows.is_empty() {
-        let (columns, notes) = Columns::of_own_set(&examples.rows, &examples.file)?;
-        dataset
-            .notes
-            .extend(notes.into_iter().map(|note| format!("examples: {note}")));
-        set_examples(dataset, &columns, examples)?;
-    }
-    set_questions(dataset, &columns, rows)?;
-    let name = &dataset.name;
-    for question in dataset
-        .questions
-        .iter_mut()
-        .filter(|question| question.category.is_empty())
-    {
-        question.category.clone_from(name);
-    }
+    (dataset.questions, dataset.washed) = wash(questions(&columns, rows.rows), dataset.form);
     Ok(())
 }
 
-fn set_questions(dataset: &mut Dataset, columns: &Columns, rows: Rows) -> Result<()> {
-    let (questions, conflicts) = columns.questions(rows.rows, &rows.file)?;
-    (dataset.questions, dataset.washed) = wash(questions, &conflicts, dataset.form);
-    Ok(())
-}
-
-fn set_examples(dataset: &mut Dataset, columns: &Columns, rows: Rows) -> Result<()> {
-    let (questions, conflicts) = columns.questions(rows.rows, &rows.file)?;
-    let (questions, washed) = wash(questions, &conflicts, dataset.form);
+fn set_examples(dataset: &mut Dataset, columns: &Columns, rows: Rows) {
+    let (list, washed) = wash(questions(columns, rows.rows), dataset.form);
     dataset
         .notes
         .extend(washed.iter().map(|found: &Washed| format!("{}: {found}", rows.file)));
-    for question in questions {
+    for question in list {
         let list: &mut Vec<Question> = dataset.examples.entry(question.subject.clone()).or_default();
         list.push(question);
     }
-    Ok(())
 }

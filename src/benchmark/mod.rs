@@ -10,12 +10,17 @@ mod listing;
 mod load;
 pub mod mmlu;
 pub mod mmlu_pro;
+mod names;
 mod options;
+mod own;
 mod prompt;
+mod questions;
 mod slice;
 pub mod style;
 mod table;
+mod typed;
 mod wash;
+mod written;
 
 use std::collections::BTreeMap;
 
@@ -23,7 +28,7 @@ use anyhow::{Context, Result};
 
 pub use chat::Chat;
 pub use listing::{Listing, write_prompts};
-pub use load::{DataSource, load};
+pub use load::{DataSource, load, load_counted};
 pub use prompt::{ChatShots, Message, PromptPlan, Prompter, Rendered, Role, SystemTurn, render};
 pub use slice::{Slice, select};
 pub use style::{Examples, Method, Scored, Style};
@@ -128,7 +133,7 @@ pub struct Question {
     pub stored_answer: String,
     /// Worked answer; empty where there is none.
     pub cot: String,
-    /// The source row as compact JSON, key order of the columns kept.
+    /// The source row as compact JSON, key order of the columns kept, as Python writes it (`NaN` may stand in it).
     pub doc: String,
     pub doc_hash: String,
     pub flags: Vec<&'static str>,
@@ -153,6 +158,8 @@ pub struct Dataset {
     pub available: BTreeMap<String, usize>,
     /// By subject, in file order; those under "" serve every subject.
     pub examples: BTreeMap<String, Vec<Question>>,
+    /// Why examples that are there cannot be shown.
+    pub examples_problem: Option<String>,
     pub washed: Vec<Washed>,
     /// How the file was read where that had to be found out.
     pub notes: Vec<String>,

@@ -275,8 +275,10 @@ fn check_shots(dataset: &Dataset, plan: &PromptPlan) -> Result<()> {
             } else {
                 format!("; enough for: {}", enough.join(", "))
             };
+            let problem = dataset.examples_problem.as_ref();
+            let problem = problem.map_or_else(String::new, |problem| format!("; {problem}"));
             bail!(
-                "--shots {}: {subject} has {} example{} in {source}{rest}",
+                "--shots {}: {subject} has {} example{} in {source}{rest}{problem}",
                 plan.shots,
                 examples.len(),
                 if examples.len() == 1 { "" } else { "s" }

@@ -13,7 +13,7 @@ use super::plain::Plain;
 use super::prepare::engine_options;
 use super::{End, usage};
 use crate::bench::memory::{Gauge, Memory};
-use crate::bench::{Report, Sampled, families, measure, rounding, work};
+use crate::bench::{ALL, Report, Sampled, Setup, families, measure, rounding, work};
 use crate::benchmark::{DataSource, Slice};
 use crate::engine::candle::{self, CandleEngine};
 use crate::hub::{self, ModelName};
@@ -33,9 +33,19 @@ pub(super) fn bench(args: &BenchArgs) -> Result<End> {
     let mut plain = Plain::new();
     let mut gauge = Gauge::default();
     let (mut engine, id) = load(args, args.dtype, &mut plain, &mut gauge)?;
-    let report = measure(&mut engine, &id, &mut gauge, &mut |what| {
+    let setup = Setup {
+        name: &id,
+        all: ALL,
+        rounding: rounding::known(&engine),
+        gauge: &mut gauge,
+    };
+    let report = measure(&mut engine, setup, &mut |what| {
         plain.tell(&Update::Status(format!("measuring: {what}")));
     })?;
+    if let Some(rounding) = &report.rounding {
+        // Without a place to keep it, it is measured again the next time.
+        let _ = rounding::keep(&engine, rounding);
+    }
     plain.end();
     if args.json {
         return print_json(&report);

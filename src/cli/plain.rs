@@ -1,28 +1,35 @@
 //! A run without a screen: one progress line on a terminal, quiet lines in a pipe; all on standard error.
 
-use std::collections::VecDeque;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use super::sit::thousands;
+use crate::engine::{LanePulse, Pulse};
+use crate::record::Record;
 use crate::run::{Exam, Update};
 use crate::stats::wilson;
+use crate::tui::live::figures::{coarse, duration, range, rate};
+use crate::tui::live::tempo::{Left, Pace, Step, ToCome, Tokens, beside};
 
 /// How often a pipe gets a line.
 const QUIET: Duration = Duration::from_secs(15);
 
-/// Completions that the rate is taken over.
-const RECENT: usize = 200;
-
-/// Counts of one exam.
+/// One exam's counts and speed. Times are since the first question was asked.
 #[derive(Debug, Default)]
 struct Count {
     name: String,
+    is_cloze: bool,
+    /// Answers of a question.
+    attempts: usize,
     rows: usize,
     done: usize,
     resumed: usize,
     correct: usize,
     invalid: usize,
+    to_come: ToCome,
+    pace: Pace,
+    tokens: Tokens,
+    completed: Option<Duration>,
 }
 
 /// Tells how a run goes.
@@ -30,11 +37,9 @@ struct Count {
 pub(super) struct Plain {
     is_terminal: bool,
     counts: Vec<Count>,
-    landed: VecDeque<Instant>,
     shown: Instant,
     status: String,
     width: usize,
-    tokens: (u64, u64),
     started: Instant,
 }
 
@@ -44,11 +49,9 @@ impl Plain {
         Plain {
             is_terminal: std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb"),
             counts: Vec::new(),
-            landed: VecDeque::new(),
             shown: now.checked_sub(QUIET).unwrap_or(now),
             status: String::new(),
             width: 0,
-            tokens: (0, 0),
             started: now,
         }
     }
@@ -64,23 +67,21 @@ impl Plain {
                 self.started = Instant::now();
             }
             Update::Landed { exam, record } => {
-                let count = &mut self.counts[*exam];
-                count.done += 1;
-                count.correct += usize::from(record.correct);
-                count.invalid += usize::from(record.is_invalid());
-                if count.done > count.resumed {
-                    self.landed.push_back(Instant::now());
-                    if self.landed.len() > RECENT {
-                        self.landed.pop_front();
-                    }
-                }
+                let now = self.started.elapsed();
+                self.counts[*exam].land(record, now);
                 self.progress(false);
             }
             Update::Pulse(pulse) => {
-                self.tokens = (pulse.tokens_in, pulse.tokens_out);
+                let now = self.started.elapsed();
+                for (count, lane) in self.counts.iter_mut().zip(pulse.lanes) {
+                    count.hear(lane, now);
+                }
                 self.progress(false);
             }
-            Update::Complete { .. } => self.progress(true),
+            Update::Complete { exam } => {
+                self.counts[*exam].completed = Some(self.started.elapsed());
+                self.progress(true);
+            }
             Update::Running { .. } | Update::Ended { .. } | Update::Failed(_) => {}
         }
     }
@@ -101,8 +102,11 @@ impl Plain {
         ));
         self.counts.push(Count {
             name: exam.benchmark.clone(),
+            is_cloze: exam.is_cloze,
+            attempts: exam.seeds.len().max(1),
             rows: exam.rows,
             resumed: exam.resumed,
+            to_come: ToCome::new(&exam.subjects),
             ..Count::default()
         });
     }
@@ -122,57 +126,57 @@ impl Plain {
         }
     }
 
-    fn progress(&mut self, now: bool) {
+    fn progress(&mut self, at_once: bool) {
         let every = if self.is_terminal {
             Duration::from_millis(200)
         } else {
             QUIET
         };
-        if self.counts.is_empty() || !now && self.shown.elapsed() < every {
+        if self.counts.is_empty() || !at_once && self.shown.elapsed() < every {
             return;
         }
-        let mut parts: Vec<String> = self.counts.iter().map(Count::render).collect();
-        parts.push(self.rate());
-        let text = parts.join("  |  ");
+        let (now, lefts) = (self.started.elapsed(), self.time_left());
+        let line = |detail: Detail| {
+            let exams = self.counts.iter().zip(&lefts);
+            let parts: Vec<String> = exams.map(|(count, left)| count.render(*left, now, detail)).collect();
+            parts.join("  |  ")
+        };
+        let details = [Detail::All, Detail::NoInterval, Detail::NoSpeed];
         if self.is_terminal {
+            let columns = columns();
+            let fits = |text: &String| text.chars().count() < columns;
+            let text = details.into_iter().map(&line).find(fits);
+            let text = text.unwrap_or_else(|| line(Detail::NoSpeed));
             self.overwrite(&text);
         } else {
+            let text = line(Detail::All);
             self.line(&text);
         }
     }
 
-    fn rate(&self) -> String {
-        let left: usize = self.counts.iter().map(|count| count.rows - count.done).sum();
-        let (Some(first), Some(last)) = (self.landed.front(), self.landed.back()) else {
-            return "time left …".to_owned();
+    /// Time left of each exam, with what the others leave it once they are done.
+    fn time_left(&self) -> Vec<Option<Left>> {
+        let now = self.started.elapsed();
+        let alone: Vec<Option<Left>> = self
+            .counts
+            .iter()
+            .map(|count| {
+                let at_work = count.completed.is_none();
+                at_work.then(|| count.pace.left(count.to_come.rows(), now)).flatten()
+            })
+            .collect();
+        let beside_others = |exam: usize| {
+            let others = alone.iter().enumerate().filter(|(other, _)| *other != exam);
+            let others = others.filter_map(|(_, left)| left.map(|left| (left.seconds, 1.0)));
+            alone[exam].map(|mine| beside(mine, 1.0, others.collect()))
         };
-        let seconds = last.duration_since(*first).as_secs_f64();
-        if self.landed.len() < 8 || seconds < 0.5 {
-            return "time left …".to_owned();
-        }
-        let recent = (self.landed.len() - 1) as f64 / seconds;
-        let done: usize = self.counts.iter().map(|count| count.done - count.resumed).sum();
-        let overall = done as f64 / self.started.elapsed().as_secs_f64().max(0.001);
-        let (slow, fast) = if recent < overall {
-            (recent, overall)
-        } else {
-            (overall, recent)
-        };
-        format!(
-            "{recent:.1} rows/s, left {} ({}-{}), {} tokens in, {} out",
-            duration(left as f64 / recent),
-            duration(left as f64 / fast),
-            duration(left as f64 / slow),
-            thousands(self.tokens.0 as usize),
-            thousands(self.tokens.1 as usize)
-        )
+        (0..alone.len()).map(beside_others).collect()
     }
 
     fn overwrite(&mut self, text: &str) {
-        let columns = crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns));
         let text: String = crate::tui::safe_line(text)
             .chars()
-            .take(columns.saturating_sub(1))
+            .take(columns().saturating_sub(1))
             .collect();
         let width = text.chars().count();
         let blank = " ".repeat(self.width.saturating_sub(width));
@@ -202,29 +206,114 @@ impl Plain {
     }
 }
 
+/// How much a progress line tells of an exam.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    All,
+    NoInterval,
+    NoSpeed,
+}
+
+/// Columns of the terminal.
+fn columns() -> usize {
+    crossterm::terminal::size().map_or(80, |(columns, _)| usize::from(columns))
+}
+
 impl Count {
-    fn render(&self) -> String {
+    fn land(&mut self, record: &Record, now: Duration) {
+        self.done += 1;
+        self.correct += usize::from(record.correct);
+        self.invalid += usize::from(record.is_invalid());
+        let group = self.to_come.land(&record.category, &record.subject);
+        // What a resumed run brought along tells nothing about the speed.
+        if self.done > self.resumed {
+            let cost = f64::from(record.seconds);
+            self.pace.add(
+                group,
+                Step {
+                    at: now,
+                    cost: if cost.is_finite() { cost.max(0.0) } else { 0.0 },
+                    is_correct: record.correct,
+                    chars: 0,
+                },
+            );
+        }
+    }
+
+    fn hear(&mut self, lane: LanePulse, now: Duration) {
+        let pulse = Pulse {
+            tokens_in: lane.tokens_in,
+            tokens_out: lane.tokens_out,
+            ..Pulse::default()
+        };
+        self.tokens.add(pulse, now);
+    }
+
+    fn render(&self, left: Option<Left>, now: Duration, detail: Detail) -> String {
         let share = |part: usize| 100.0 * part as f64 / self.done.max(1) as f64;
-        let (low, high) = wilson(self.correct as f64, self.done as f64).unwrap_or((0.0, 1.0));
-        format!(
-            "{} {}/{} {:.1}% [{:.1}, {:.1}] invalid {:.1}%",
+        let mut text = format!(
+            "{} {}/{} {:.1}%",
             self.name,
             thousands(self.done),
             thousands(self.rows),
             share(self.correct),
-            100.0 * low,
-            100.0 * high,
-            share(self.invalid)
+        );
+        if detail == Detail::All {
+            let (low, high) = wilson(self.correct as f64, self.done as f64).unwrap_or((0.0, 1.0));
+            text.push_str(&format!(" [{:.1}, {:.1}]", 100.0 * low, 100.0 * high));
+        }
+        text.push_str(&format!(
+            " invalid {:.1}%, {}",
+            share(self.invalid),
+            self.time_left(left)
+        ));
+        if detail != Detail::NoSpeed {
+            text.push_str(&self.speed(now));
+        }
+        text
+    }
+
+    fn time_left(&self, left: Option<Left>) -> String {
+        if let Some(completed) = self.completed {
+            return format!("none left, took {}", duration(completed));
+        }
+        left.map_or_else(
+            || "time left …".to_owned(),
+            |left| {
+                let (low, middle, high) = (coarse(left.low), coarse(left.seconds), coarse(left.high));
+                format!("left {} ({})", duration(middle), range(low, high))
+            },
         )
     }
-}
 
-/// Seconds as a person reads them: `42s`, `3m 10s`, `2h 05m`.
-fn duration(seconds: f64) -> String {
-    let seconds = seconds.clamp(0.0, 1e9) as u64;
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    /// Questions a second, and tokens a second in and out; averages once the exam is complete.
+    fn speed(&self, now: Duration) -> String {
+        let last = self.tokens.last();
+        let (questions, tokens) = match self.completed {
+            Some(completed) => {
+                let seconds = completed.as_secs_f64().max(1e-3);
+                let questions = (self.done - self.resumed) as f64 / self.attempts as f64;
+                let each = |tokens: u64| tokens as f64 / seconds;
+                (
+                    Some(questions / seconds),
+                    Some((each(last.tokens_in), each(last.tokens_out))),
+                )
+            }
+            None => {
+                let questions = self.pace.rate(now).map(|rows| rows / self.attempts as f64);
+                (questions, self.tokens.rates(now))
+            }
+        };
+        let mut text = String::new();
+        if let Some(questions) = questions {
+            text.push_str(&format!(", {} q/s", rate(questions)));
+        }
+        if let Some((tokens_in, tokens_out)) = tokens {
+            text.push_str(&format!(", {} tok/s in", rate(tokens_in)));
+            if !self.is_cloze {
+                text.push_str(&format!(", {} out", rate(tokens_out)));
+            }
+        }
+        text
     }
 }

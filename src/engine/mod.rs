@@ -150,6 +150,9 @@ pub enum Event {
     Pulse(Pulse),
 }
 
+/// Lanes that a pulse tells apart; those beyond are in the totals only.
+pub const PULSE_LANES: usize = 4;
+
 /// Running totals of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Pulse {
@@ -162,6 +165,48 @@ pub struct Pulse {
     pub in_flight: usize,
     /// CPU seconds of the process spent in the model so far, where the platform tells.
     pub model_cpu_s: f64,
+    /// What of it belongs to each lane.
+    pub lanes: [LanePulse; PULSE_LANES],
+}
+
+/// Running totals of one lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct LanePulse {
+    /// Prompt tokens really computed.
+    pub tokens_in: u64,
+    pub tokens_out: u64,
+    /// Its sequences in the running decode batch.
+    pub in_flight: usize,
+}
+
+impl Pulse {
+    /// Counts prompt tokens computed for a lane.
+    pub fn count_in(&mut self, lane: usize, tokens: u64) {
+        self.tokens_in += tokens;
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.tokens_in += tokens;
+        }
+    }
+
+    /// Counts tokens generated for a lane.
+    pub fn count_out(&mut self, lane: usize, tokens: u64) {
+        self.tokens_out += tokens;
+        if let Some(lane) = self.lanes.get_mut(lane) {
+            lane.tokens_out += tokens;
+        }
+    }
+
+    /// Takes in the lanes of the sequences that are under way.
+    pub fn set_in_flight(&mut self, lanes: impl IntoIterator<Item = usize>) {
+        self.in_flight = 0;
+        self.lanes.iter_mut().for_each(|lane| lane.in_flight = 0);
+        for lane in lanes {
+            self.in_flight += 1;
+            if let Some(lane) = self.lanes.get_mut(lane) {
+                lane.in_flight += 1;
+            }
+        }
+    }
 }
 
 /// One exam's hold on the engine, adjustable while it works.

@@ -127,9 +127,10 @@ impl ScriptedEngine {
         let (id, request) = (job.request.id, &job.request);
         let prompt_tokens = count_tokens(&request.prompt);
         let seconds = self.delay.as_secs_f32();
-        pulse.in_flight = usize::from(job.seed.is_some());
+        let lane = request.lane;
+        pulse.set_in_flight(job.seed.map(|_| lane));
         pulse.tokens_in_logical += prompt_tokens as u64;
-        pulse.tokens_in += if job.attempt == 0 { prompt_tokens as u64 } else { 0 };
+        pulse.count_in(lane, if job.attempt == 0 { prompt_tokens as u64 } else { 0 });
         let completion = match reply {
             Reply::Failure { flag, reason } => return watch(Event::Failed { id, flag, reason }),
             Reply::Scores(scores) => {
@@ -159,8 +160,8 @@ impl ScriptedEngine {
             })?;
         }
         self.wait(*pulse, watch)?;
-        pulse.tokens_out += completion.tokens as u64;
-        pulse.in_flight = 0;
+        pulse.count_out(lane, completion.tokens as u64);
+        pulse.set_in_flight(None);
         watch(Event::Completed {
             id,
             completion,

@@ -39,6 +39,9 @@ pub struct Data {
     /// Questions of each subject before subjects were cut.
     #[serde(default)]
     pub available: BTreeMap<String, usize>,
+    /// The number of the first option, where it was given for a set that names its gold by number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gold_base: Option<i64>,
     /// Rows dropped or flagged on the way in, one line each.
     pub washed: Vec<String>,
 }

@@ -179,6 +179,9 @@ impl Config {
         let whole: Value = serde_json::from_str(text).context("it is not JSON")?;
         let outer = whole.as_object().context("it is not a JSON object")?;
         let keys = Keys { map: text_part(outer)? };
+        for map in [outer, keys.map] {
+            refuse_quantized(map)?;
+        }
         let model_type = keys.text("model_type")?;
         let family = FAMILIES.iter().find(|family| family.model_type == model_type);
         let family = family.with_context(|| unknown_architecture(model_type))?;
@@ -241,6 +244,21 @@ impl Config {
         self.context = longest.map_or(self.context, |longest| longest.min(self.context));
         Ok(())
     }
+}
+
+/// Weights quantized for another library are no weights of a linear layer.
+fn refuse_quantized(map: &Map<String, Value>) -> Result<()> {
+    let quantized = map.get("quantization_config").filter(|value| !value.is_null());
+    if let Some(quantized) = quantized {
+        let method = quantized
+            .get("quant_method")
+            .and_then(Value::as_str)
+            .unwrap_or("unnamed");
+        bail!(
+            "quantization_config (quant_method {method:?}) is not supported; take the unquantized weights, or a GGUF file"
+        );
+    }
+    Ok(())
 }
 
 fn unknown_architecture(model_type: &str) -> String {
@@ -717,6 +735,11 @@ mod tests {
         assert!(error_with("vocab_size", Value::Null).contains("vocab_size"));
         assert!(error_with("num_key_value_heads", json!(3)).contains("4 heads over 3"));
         assert!(error_with("rope_parameters", json!({"rope_type": "default"})).contains("rope_theta"));
+        assert!(
+            error_with("attn_logit_softcapping", json!(50.0)).contains("attn_logit_softcapping 50.0 is not supported")
+        );
+        assert!(error_with("final_logit_softcapping", json!(30.0)).contains("final_logit_softcapping"));
+        assert!(error_with("quantization_config", json!({"quant_method": "fp8"})).contains("fp8"));
     }
 
     #[test]

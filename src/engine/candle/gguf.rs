@@ -25,12 +25,7 @@ pub struct Metadata {
 pub fn open(path: &Path) -> Result<(Metadata, Weights)> {
     let map = map_file(path)?;
     refuse_zero_alignment(&map, path)?;
-    let content = Content::read(&mut Cursor::new(&map[..])).with_context(|| {
-        format!(
-            "{} is not a readable GGUF file (its header is broken, or the file is cut short)",
-            path.display()
-        )
-    })?;
+    let content = Content::read(&mut Cursor::new(&map[..])).map_err(|error| unreadable(&error, path))?;
     let weights = Weights::open_gguf(path, map, &content)?;
     let path = path.display().to_string();
     let architecture = match content.metadata.get("general.architecture") {
@@ -45,6 +40,43 @@ pub fn open(path: &Path) -> Result<(Metadata, Weights)> {
         },
         weights,
     ))
+}
+
+/// Quantizations that llama.cpp has and candle does not read, by their number in the file.
+const NOT_READ: [(&str, &str); 17] = [
+    ("16", "IQ2_XXS"),
+    ("17", "IQ2_XS"),
+    ("18", "IQ3_XXS"),
+    ("19", "IQ1_S"),
+    ("20", "IQ4_NL"),
+    ("21", "IQ3_S"),
+    ("22", "IQ2_S"),
+    ("23", "IQ4_XS"),
+    ("24", "I8"),
+    ("25", "I16"),
+    ("26", "I32"),
+    ("27", "I64"),
+    ("28", "F64"),
+    ("29", "IQ1_M"),
+    ("34", "TQ1_0"),
+    ("35", "TQ2_0"),
+    ("39", "MXFP4"),
+];
+
+/// Why candle could not read the header. Its message for a quantization that it does not know ends with the number.
+fn unreadable(error: &candle_core::Error, path: &Path) -> anyhow::Error {
+    let message = error.to_string();
+    let line = message.lines().next().unwrap_or_default();
+    let (path, number) = (path.display(), line.rsplit(' ').next().unwrap_or_default());
+    if line.contains("unknown dtype for tensor") {
+        let name = NOT_READ.iter().find(|(known, _)| *known == number);
+        let name = name.map_or_else(|| format!("of number {number}"), |(_, name)| (*name).to_owned());
+        return anyhow::anyhow!(
+            "{path} holds a tensor in the quantization {name}, which is not read; known: F32, F16, BF16, Q4_0, Q4_1, Q5_0, \
+             Q5_1, Q8_0, Q8_1, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, Q8_K"
+        );
+    }
+    anyhow::anyhow!("{path} is not a readable GGUF file (its header is broken, or the file is cut short): {line}")
 }
 
 /// candle divides by the alignment that the header names.
@@ -136,6 +168,7 @@ impl Metadata {
                 self.path
             );
         }
+        self.refuse_what_is_not_known()?;
         let (hidden, heads) = (self.count("embedding_length")?, self.count("attention.head_count")?);
         ensure!(heads > 0, "{}: {} is 0", self.path, self.own("attention.head_count"));
         let kv_heads = self.count_of(&self.own("attention.head_count_kv")).unwrap_or(heads);
@@ -194,6 +227,32 @@ impl Metadata {
             .check()
             .with_context(|| format!("{} (architecture {family})", self.path))?;
         Ok(config)
+    }
+
+    /// Refuses what these architectures do not have where a file sets it all the same: caps, factors, windows.
+    fn refuse_what_is_not_known(&self) -> Result<()> {
+        const NEUTRAL: [(&str, f64); 8] = [
+            ("attn_logit_softcapping", 0.0),
+            ("final_logit_softcapping", 0.0),
+            ("attention.clamp_kqv", 0.0),
+            ("attention.max_alibi_bias", 0.0),
+            ("attention.scale", 0.0),
+            ("logit_scale", 1.0),
+            ("residual_scale", 1.0),
+            ("embedding_scale", 1.0),
+        ];
+        for (key, neutral) in NEUTRAL {
+            if let Some(value) = self.number_opt(key).filter(|value| *value != neutral && *value != 0.0) {
+                bail!("{}: {} {value} is not supported", self.path, self.own(key));
+            }
+        }
+        let window = self.count_of(&self.own("attention.sliding_window")).unwrap_or(0);
+        let context = self.count("context_length")?;
+        if window > 0 && window < context {
+            let key = self.own("attention.sliding_window");
+            bail!("{}: {key} {window} is not supported", self.path);
+        }
+        Ok(())
     }
 
     fn vocab(&self) -> Result<usize> {

@@ -21,6 +21,7 @@ pub mod sampler;
 pub mod schedule;
 pub mod score;
 pub mod stock;
+pub mod storage;
 pub mod streamed;
 pub mod tensor;
 pub mod text;
@@ -28,7 +29,7 @@ pub mod tokenizer;
 pub mod weights;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};

@@ -112,19 +112,29 @@ impl Run<'_, '_> {
         self.engine.batch.saturating_sub(active)
     }
 
-    /// Tokens held, and those that the completions under way may still come to hold.
+    /// Tokens held, and those that prompts on their way and completions under way may still come to hold.
     pub fn tokens_spoken_for(&self) -> usize {
-        self.store.tokens() + self.rows.iter().map(Row::ahead).sum::<usize>()
+        let prompts = self.lanes.iter().flat_map(|lane| &lane.prompts);
+        let waiting: usize = prompts.map(|prompt| prompt.tokens.len() - prompt.done).sum();
+        self.store.tokens() + waiting + self.rows.iter().map(Row::ahead).sum::<usize>()
     }
 
-    /// Whether so many more tokens fit the budget, giving up kept beginnings if need be. One completion always may run.
+    /// Whether so many more tokens fit the budget, giving up kept beginnings if need be.
     fn has_room(&mut self, tokens: usize) -> bool {
         while self.tokens_spoken_for() + tokens > self.budget_tokens {
             if !(0..self.lanes.len()).any(|lane| self.drop_anchor(lane)) {
-                return !self.has_active_rows();
+                return false;
             }
         }
         true
+    }
+
+    /// Whether a lane that is not paused has prompts that completions can begin from.
+    fn has_open_prompts(&self) -> bool {
+        let lanes = self.lanes.iter().enumerate();
+        lanes
+            .into_iter()
+            .any(|(lane, held)| !self.control.is_paused(lane) && !held.prompts.is_empty())
     }
 
     fn begin_attempts(&mut self, lane: usize) -> ControlFlow<(), bool> {
@@ -134,7 +144,8 @@ impl Run<'_, '_> {
                 break;
             };
             let needed = prompt.asked.sampling.max_tokens;
-            if prompt.logits.is_none() || !self.has_room(needed) {
+            // One completion always may run.
+            if prompt.logits.is_none() || !(self.has_room(needed) || !self.has_active_rows()) {
                 break;
             }
             let Some(mut prompt) = self.lanes[lane].prompts.pop_front() else {
@@ -169,7 +180,7 @@ impl Run<'_, '_> {
     /// Lets a row draw from its logits, and puts it back among the others or tells its completion.
     fn take_token(&mut self, mut row: Row, logits: &[f32]) -> ControlFlow<()> {
         let finish = row.advance(logits, self);
-        self.pulse.tokens_out += 1;
+        self.pulse.count_out(row.lane, 1);
         let Some(finish) = finish else {
             // Attempts of one prompt stand side by side, so that they read its keys together.
             self.rows.push(row);
@@ -304,7 +315,7 @@ impl Run<'_, '_> {
         };
         let parts: Vec<Part> = chosen.iter().map(part).collect();
         let hidden = self.pass(&parts)?;
-        self.pulse.tokens_in += tokens as u64;
+        self.pulse.count_in(lane, tokens as u64);
         self.lanes[lane].prompts = prompts;
         let mut rows = hidden.chunks_exact(self.engine.model.config().hidden);
         let seconds = begun.elapsed().as_secs_f32();
@@ -348,7 +359,9 @@ impl Run<'_, '_> {
             else {
                 continue;
             };
-            if !self.has_room(tokens.kept.len() + sampling.max_tokens) {
+            // One prompt always may be open.
+            let needed = tokens.kept.len() + sampling.max_tokens;
+            if !(self.has_room(needed) || !self.has_active_rows() && !self.has_open_prompts()) {
                 self.lanes[lane].asked.push_front(request);
                 return ControlFlow::Continue(false);
             }

@@ -173,7 +173,7 @@ impl<'a, 'w> Run<'a, 'w> {
             self.stepping_cpu_s += if is_step { after - before } else { 0.0 };
         }
         self.stepped_tokens += if is_step { self.pulse.tokens_out - drawn } else { 0 };
-        self.pulse.in_flight = self.rows.len();
+        self.pulse.set_in_flight(self.rows.iter().map(|row| row.lane));
         self.tick()
     }
 

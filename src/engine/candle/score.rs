@@ -120,7 +120,7 @@ impl Run<'_, '_> {
             return ControlFlow::Continue(());
         }
         let hidden = self.pass(&batch.parts())?;
-        self.pulse.tokens_in += batch.tokens as u64;
+        self.pulse.count_in(lane, batch.tokens as u64);
         batch.nodes.iter().for_each(|node| self.store.release(*node));
         let last = batch.beginnings.pop();
         batch
@@ -143,7 +143,7 @@ impl Run<'_, '_> {
             tokens: &item.tokens[taken..end],
             wanted: 0..0,
         }])?;
-        self.pulse.tokens_in += (end - taken) as u64;
+        self.pulse.count_in(lane, (end - taken) as u64);
         self.keep_anchor(lane, item.tokens[..end].to_vec(), node);
         self.lanes[lane].scoring.items.push_front(item);
         ControlFlow::Continue(())

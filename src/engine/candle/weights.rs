@@ -1,86 +1,17 @@
 //! Tensors by name, read row by row as f32 out of memory-mapped files: safetensors (one or several) or GGUF of every
 //! quantization candle can dequantize.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use candle_core::Device;
-use candle_core::quantized::{GgmlDType, QStorage, QTensor};
-use half::{bf16, f16};
 use memmap2::Mmap;
-use safetensors::{Dtype, SafeTensors};
+use safetensors::SafeTensors;
 use sha2::{Digest, Sha256};
 
-/// How a tensor's values are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Storage {
-    F32,
-    F16,
-    Bf16,
-    Quantized(GgmlDType),
-}
-
-impl Storage {
-    fn of_safetensors(dtype: Dtype) -> Option<Storage> {
-        match dtype {
-            Dtype::F32 => Some(Storage::F32),
-            Dtype::F16 => Some(Storage::F16),
-            Dtype::BF16 => Some(Storage::Bf16),
-            _ => None,
-        }
-    }
-
-    fn of_ggml(dtype: GgmlDType) -> Storage {
-        match dtype {
-            GgmlDType::F32 => Storage::F32,
-            GgmlDType::F16 => Storage::F16,
-            GgmlDType::BF16 => Storage::Bf16,
-            quantized => Storage::Quantized(quantized),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Storage::F32 => "f32",
-            Storage::F16 => "f16",
-            Storage::Bf16 => "bf16",
-            Storage::Quantized(dtype) => match dtype {
-                GgmlDType::Q4_0 => "q4_0",
-                GgmlDType::Q4_1 => "q4_1",
-                GgmlDType::Q5_0 => "q5_0",
-                GgmlDType::Q5_1 => "q5_1",
-                GgmlDType::Q8_0 => "q8_0",
-                GgmlDType::Q8_1 => "q8_1",
-                GgmlDType::Q2K => "q2_k",
-                GgmlDType::Q3K => "q3_k",
-                GgmlDType::Q4K => "q4_k",
-                GgmlDType::Q5K => "q5_k",
-                GgmlDType::Q6K => "q6_k",
-                GgmlDType::Q8K => "q8_k",
-                GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => "unquantized",
-            },
-        }
-    }
-
-    /// Bytes of `columns` values in a row; none where a row is no whole number of blocks.
-    fn row_bytes(self, columns: usize) -> Option<usize> {
-        match self {
-            Storage::F32 => columns.checked_mul(4),
-            Storage::F16 | Storage::Bf16 => columns.checked_mul(2),
-            Storage::Quantized(dtype) => {
-                let block = dtype.block_size();
-                if !columns.is_multiple_of(block) {
-                    return None;
-                }
-                (columns / block).checked_mul(dtype.type_size())
-            }
-        }
-    }
-}
+use super::storage::Storage;
 
 /// One tensor: which bytes of which file.
 #[derive(Debug, Clone)]
@@ -130,10 +61,7 @@ impl Weights {
         let (header, _) = SafeTensors::read_metadata(map).context("its header is broken or the file is cut short")?;
         let tensors = SafeTensors::deserialize(map).context("its header is broken or the file is cut short")?;
         for (name, view) in tensors.tensors() {
-            // Integer tensors (position ids and the like) are never asked for.
-            let Some(storage) = Storage::of_safetensors(view.dtype()) else {
-                continue;
-            };
+            let storage = Storage::of_safetensors(view.dtype());
             let start = view.data().as_ptr() as usize - map.as_ptr() as usize;
             debug_assert!(start >= header);
             let bytes = start..start + view.data().len();
@@ -163,11 +91,10 @@ impl Weights {
                 .skip(1)
                 .try_fold(1usize, |rows, dim| rows.checked_mul(*dim));
             let storage = Storage::of_ggml(info.ggml_dtype);
-            let length = storage
-                .row_bytes(columns)
-                .zip(rows)
-                .and_then(|(row, rows)| row.checked_mul(rows));
-            let length = length.with_context(|| format!("{}: tensor {name} has shape {shape:?}", path.display()))?;
+            let named = || format!("{}: tensor {name} of shape {shape:?}", path.display());
+            let row = storage.row_bytes(columns).with_context(named)?;
+            let length = rows.and_then(|rows| row.checked_mul(rows));
+            let length = length.context("its size is out of range").with_context(named)?;
             let start = usize::try_from(header.tensor_data_offset.saturating_add(info.offset)).unwrap_or(usize::MAX);
             let end = start.saturating_add(length);
             ensure!(
@@ -232,7 +159,7 @@ impl Weights {
         }
     }
 
-    /// Refuses a tensor whose shape is not the expected one; leading dimensions of 1 do not count.
+    /// Refuses a tensor whose shape is not the expected one.
     pub fn expect_shape(&self, name: &str, expected: &[usize]) -> Result<()> {
         let entry = self.entry(name)?;
         let path = self.files[entry.file].0.display();
@@ -263,52 +190,28 @@ impl Weights {
         let entry = self.entry(name)?;
         ensure!(
             entry.shape.len() == 2 && rows.end <= entry.shape[0],
-            "tensor {name} has shape {:?}",
+            "{}: tensor {name} has shape {:?}, not so many rows",
+            self.files[entry.file].0.display(),
             entry.shape
         );
         self.decode(name, entry, rows, out)
     }
 
     fn decode(&self, name: &str, entry: &Entry, rows: Range<usize>, out: &mut [f32]) -> Result<()> {
+        let (path, map) = &self.files[entry.file];
         let columns = entry.shape.last().copied().unwrap_or(1);
-        let row = entry
-            .storage
-            .row_bytes(columns)
-            .with_context(|| format!("tensor {name} is split in odd blocks"))?;
+        let named = || format!("{}: tensor {name} of shape {:?}", path.display(), entry.shape);
+        let row = entry.storage.row_bytes(columns).with_context(named)?;
         let start = entry.bytes.start + rows.start * row;
-        let bytes = &self.files[entry.file].1[start..start + rows.len() * row];
+        let bytes = &map[start..start + rows.len() * row];
         ensure!(
             out.len() == rows.len() * columns,
-            "{} rows of {name} do not fill {}",
+            "{}: {} rows do not fill {}",
+            named(),
             rows.len(),
             out.len()
         );
-        match entry.storage {
-            Storage::F32 => {
-                let values = bytes.as_chunks::<4>().0.iter();
-                out.iter_mut()
-                    .zip(values)
-                    .for_each(|(out, value)| *out = f32::from_le_bytes(*value));
-            }
-            Storage::F16 => {
-                let values = bytes.as_chunks::<2>().0.iter();
-                out.iter_mut()
-                    .zip(values)
-                    .for_each(|(out, value)| *out = f16::from_le_bytes(*value).to_f32());
-            }
-            Storage::Bf16 => {
-                let values = bytes.as_chunks::<2>().0.iter();
-                out.iter_mut()
-                    .zip(values)
-                    .for_each(|(out, value)| *out = bf16::from_le_bytes(*value).to_f32());
-            }
-            Storage::Quantized(dtype) => {
-                let storage = QStorage::from_data(Cow::Borrowed(bytes), &Device::Cpu, dtype)?;
-                let tensor = QTensor::new(storage, (rows.len(), columns))?.dequantize(&Device::Cpu)?;
-                out.copy_from_slice(&tensor.flatten_all()?.to_vec1::<f32>()?);
-            }
-        }
-        Ok(())
+        entry.storage.decode(bytes, columns, out).with_context(named)
     }
 
     /// Hash of the weights: of the one file, or of the list of the files' names and hashes. `told` hears the bytes done
@@ -390,6 +293,8 @@ fn shards(folder: &Path, index: &Path) -> Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
+    use half::{bf16, f16};
+    use safetensors::Dtype;
     use safetensors::tensor::TensorView;
 
     use super::*;
@@ -421,6 +326,19 @@ mod tests {
             assert_eq!(row, [0.5, 4.0]);
             assert_eq!(weights.format() == "bf16", dtype == Dtype::BF16);
         }
+    }
+
+    #[test]
+    fn a_format_that_is_not_read_is_named_with_its_tensor() {
+        let folder = tempfile::tempdir().unwrap();
+        let view = TensorView::new(Dtype::F8_E4M3, vec![2, 2], &[1, 2, 3, 4]).unwrap();
+        safetensors::serialize_to_file([("w", view)], None, &folder.path().join("model.safetensors")).unwrap();
+        let weights = Weights::open_folder(folder.path()).unwrap();
+        let error = format!("{:#}", weights.rows("w", 0..1, &mut [0.0; 2]).unwrap_err());
+        assert!(
+            error.contains("model.safetensors: tensor w of shape [2, 2]") && error.contains("F8_E4M3; known: F32"),
+            "{error}"
+        );
     }
 
     #[test]

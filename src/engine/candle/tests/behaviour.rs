@@ -130,6 +130,40 @@ fn what_does_not_fit_is_refused_with_a_flag_and_the_others_go_on() {
 }
 
 #[test]
+fn a_tight_budget_of_keys_and_values_changes_no_answer() {
+    let folder = tiny::model("llama");
+    let engine = |kv_budget_bytes| {
+        let options = Options {
+            dtype: Dtype::F32,
+            threads: 1,
+            batch: 8,
+            device: Device::Cpu,
+            kv_budget_bytes: Some(kv_budget_bytes),
+        };
+        open(folder.path(), &options)
+    };
+    let asked = || {
+        let question = |id: usize| format!("{id}. Which of the following answers is the right one, and why is it?");
+        let cloze = (0..30).map(|id| score(id, &question(id), &[" A", " B"]));
+        let sampled = (0..6).map(|id| Request {
+            lane: 1,
+            ..sample(100 + id, &question(id), 40, &[])
+        });
+        cloze.chain(sampled).collect::<Vec<Request>>()
+    };
+    let mut roomy = engine(64 << 20);
+    let reference = answers(&mut roomy, asked());
+    assert!(roomy.last.kv_bytes > 200 * BYTES_PER_TOKEN);
+    let mut tight = engine(200 * BYTES_PER_TOKEN);
+    assert!(reference == answers(&mut tight, asked()), "the budget shows");
+    let peak = tight.last.kv_bytes / BYTES_PER_TOKEN;
+    assert!(peak <= 200, "{peak} tokens held with room for 200");
+}
+
+/// Keys and values of three layers, two heads of 16 numbers each.
+const BYTES_PER_TOKEN: u64 = 3 * 2 * 2 * 16 * 4;
+
+#[test]
 fn an_empty_prompt_is_scored_after_the_beginning_of_sequence_token() {
     let (_folder, mut engine) = tiny_engine();
     let (scores, texts) = answers(&mut engine, vec![score(0, "", &[" A"]), sample(1, "", 3, &[])]);
@@ -271,10 +305,26 @@ fn a_broken_gguf_file_is_an_error_that_names_it() {
     );
     save(&[("general.architecture", &mamba)]);
     assert!(error_of(&path).contains("unknown GGUF architecture \"mamba\"; known: llama, qwen2"));
-    save(&[("general.architecture", &llama), ("llama.embedding_length", &four)]);
+    save(&[
+        ("general.architecture", &llama),
+        ("llama.context_length", &four),
+        ("llama.embedding_length", &four),
+    ]);
     let error = error_of(&path);
     assert!(
         error.contains("model.gguf (architecture llama) lacks the metadata key llama.attention.head_count"),
+        "{error}"
+    );
+    let (eps, cap) = (Entry::F32(1e-5), Entry::F32(30.0));
+    save(&[
+        ("general.architecture", &llama),
+        ("llama.context_length", &four),
+        ("llama.final_logit_softcapping", &cap),
+        ("llama.attention.layer_norm_rms_epsilon", &eps),
+    ]);
+    let error = error_of(&path);
+    assert!(
+        error.contains("model.gguf: llama.final_logit_softcapping 30 is not supported"),
         "{error}"
     );
     save(&[("general.architecture", &llama), ("general.alignment", &Entry::U32(0))]);

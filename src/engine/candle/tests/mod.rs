@@ -2,8 +2,9 @@
 //! its file), and the same bits however its work is cut.
 
 mod behaviour;
+mod formats;
 mod invariance;
-pub(super) mod tiny;
+pub(crate) mod tiny;
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -40,11 +41,11 @@ fn lines(path: &Path) -> Vec<Value> {
         .collect()
 }
 
-pub(super) fn open(path: &Path, options: &Options) -> CandleEngine {
+pub(crate) fn open(path: &Path, options: &Options) -> CandleEngine {
     load(path, options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-pub(super) fn score(id: usize, prompt: &str, continuations: &[&str]) -> Request {
+pub(crate) fn score(id: usize, prompt: &str, continuations: &[&str]) -> Request {
     let ask = Ask::Score {
         continuations: continuations.iter().map(ToString::to_string).collect(),
     };
@@ -57,7 +58,7 @@ pub(super) fn score(id: usize, prompt: &str, continuations: &[&str]) -> Request 
     }
 }
 
-pub(super) fn answers(
+pub(crate) fn answers(
     engine: &mut CandleEngine,
     requests: Vec<Request>,
 ) -> (HashMap<usize, Scores>, HashMap<(usize, usize), (String, Finish)>) {
