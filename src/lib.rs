@@ -20,6 +20,8 @@ pub mod filter;
 pub mod hub;
 pub mod import;
 pub mod joined;
+pub mod json;
+pub mod notes;
 pub mod parquet;
 pub mod record;
 pub mod rescore;

@@ -151,6 +151,9 @@ pub struct Settings {
     /// With --per-subject: a seeded choice instead of the first, the same on every machine
     #[arg(long, value_name = "S", requires = "per_subject")]
     pub sample_seed: Option<u64>,
+    /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
+    pub gold_base: Option<i64>,
     /// Seeds of the sampled exam, one attempt each
     #[arg(long, value_delimiter = ',', default_value = "42,43,44,45,46", value_name = "SEEDS")]
     pub seeds: Vec<i64>,
@@ -258,11 +261,20 @@ pub struct OpenArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
     /// Filter to begin with: 'invalid cat:law' (the README lists the words)
-    #[arg(short = 'f', long, value_name = "FILTER")]
+    #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
-    /// Print the first screen as text and end
+    /// View to begin with, beside the filter, as Y copies it: 'sort:chars row:886.1 question' (--view help lists the words)
+    #[arg(long, value_name = "WORDS")]
+    pub view: Option<String>,
+    /// Show the rows that are added to a file while it is open (F does the same)
+    #[arg(long)]
+    pub follow: bool,
+    /// Print the screen once as text and end
     #[arg(long)]
     pub print: bool,
+    /// Size of the printed screen [default: the terminal's, 120x40 in a pipe]
+    #[arg(long, value_name = "WxH", value_parser = screen_size, requires = "print")]
+    pub size: Option<(u16, u16)>,
     /// Print how fast it was, as JSON, at the end
     #[arg(long)]
     pub stats_on_exit: bool,
@@ -273,7 +285,7 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
     /// Only these rows: 'invalid cat:law' (the README lists the words)
-    #[arg(short = 'f', long, value_name = "FILTER")]
+    #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
     /// jsonl, csv, parquet, lm-eval
     #[arg(long, default_value = "jsonl", value_name = "FORMAT")]
@@ -297,7 +309,7 @@ pub struct StatsArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
     /// Only these rows: 'invalid cat:law' (the README lists the words)
-    #[arg(short = 'f', long, value_name = "FILTER")]
+    #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
     /// Print the result as JSON on standard output
     #[arg(long)]
@@ -358,6 +370,9 @@ pub struct PromptsArgs {
     pub per_subject: Option<usize>,
     #[arg(long, value_name = "S", requires = "per_subject")]
     pub sample_seed: Option<u64>,
+    /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
+    pub gold_base: Option<i64>,
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub shots: usize,
     #[arg(long, value_name = "STYLE")]
@@ -431,6 +446,15 @@ fn top_p(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number > 0.0 && number <= 1.0 => Ok(number),
         _ => Err("a number above 0, at most 1 (1 keeps every token)".into()),
+    }
+}
+
+fn screen_size(text: &str) -> Result<(u16, u16), String> {
+    let wrong = || "written WIDTHxHEIGHT, as 80x24".to_owned();
+    let (width, height) = text.split_once('x').ok_or_else(wrong)?;
+    match (width.parse(), height.parse()) {
+        (Ok(width @ 1..=1000), Ok(height @ 1..=1000)) => Ok((width, height)),
+        _ => Err(wrong()),
     }
 }
 

@@ -177,7 +177,13 @@ impl Job {
         let mut datasets = Vec::new();
         let mut refused = None;
         for benchmark in &self.benchmarks {
-            let mut dataset = load_data(benchmark, self.data.as_ref(), &self.settings.split, watch)?;
+            let mut dataset = load_data(
+                benchmark,
+                self.data.as_ref(),
+                &self.settings.split,
+                self.settings.gold_base,
+                watch,
+            )?;
             match benchmark::select(&mut dataset, &slice) {
                 Ok(()) => datasets.push(dataset),
                 Err(error) => refused = Some(error),
@@ -385,11 +391,8 @@ impl Job {
                     sample_seed: slice.sample_seed,
                     limit: slice.limit,
                     available: dataset.available.clone(),
-                    washed: dataset
-                        .washed
-                        .iter()
-                        .map(|washed| format!("row {}: {}: {}", washed.row, washed.rule.name(), washed.detail))
-                        .collect(),
+                    gold_base: slice.gold_base,
+                    washed: dataset.washed.iter().map(ToString::to_string).collect(),
                 },
                 prompt: Prompting {
                     style: prompt.style.name.to_owned(),
@@ -411,6 +414,7 @@ impl Job {
                 seeds,
             },
             started: crate::run::now(),
+            notes: dataset.notes.clone(),
             ..Manifest::default()
         }
     }
@@ -436,12 +440,14 @@ fn enough_examples(dataset: &Dataset, shots: usize, style: &Style) -> Result<()>
     for question in &dataset.questions {
         let have = dataset.examples_for(question, style.examples).len();
         if have < shots {
+            let problem = dataset.examples_problem.as_ref();
             bail!(
-                "--shots {shots}: {} has {have} example{} for {}; at most --shots {have} with style {}",
+                "--shots {shots}: {} has {have} example{} for {}; at most --shots {have} with style {}{}",
                 dataset.source,
                 if have == 1 { "" } else { "s" },
                 question.subject,
-                style.name
+                style.name,
+                problem.map_or_else(String::new, |problem| format!("; {problem}"))
             );
         }
     }
@@ -453,10 +459,11 @@ pub(crate) fn load_data(
     benchmark: &'static Benchmark,
     data: Option<&DataSource>,
     split: &str,
+    gold_base: Option<i64>,
     watch: &mut dyn FnMut(String) -> ControlFlow<()>,
 ) -> Result<Dataset> {
     if let Some(source) = data {
-        return benchmark::load(benchmark, source, split);
+        return benchmark::load_counted(benchmark, source, split, gold_base);
     }
     if benchmark.hub_id.is_empty() {
         return usage(Err(anyhow::anyhow!(
@@ -495,7 +502,7 @@ pub(crate) fn load_data(
         test: files(splits[0]),
         examples: splits.get(1).map(|name| files(name)).unwrap_or_default(),
     };
-    benchmark::load(benchmark, &source, split)
+    benchmark::load_counted(benchmark, &source, split, gold_base)
 }
 
 pub(crate) fn engine_options(dtype: Dtype, threads: Option<usize>, batch: usize) -> candle::Options {

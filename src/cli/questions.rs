@@ -8,6 +8,7 @@ use anyhow::{Result, anyhow};
 use super::args::{Chat, ChatShots, FetchArgs, PromptsArgs};
 use super::plain::Plain;
 use super::prepare::load_data;
+use super::sit::tell_washed;
 use super::stop::Stop;
 use super::{End, usage};
 use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_prompts};
@@ -39,7 +40,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
             template
         }
     };
-    let mut dataset = load_data(benchmark, source.as_ref(), &args.split, &mut |status| {
+    let mut dataset = load_data(benchmark, source.as_ref(), &args.split, args.gold_base, &mut |status| {
         eprintln!("{status}");
         ControlFlow::Continue(())
     })?;
@@ -50,17 +51,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
         limit: args.limit,
     };
     usage(benchmark::select(&mut dataset, &slice))?;
-    for washed in &dataset.washed {
-        eprintln!(
-            "row {}: {}: {}",
-            washed.row,
-            washed.rule.name(),
-            crate::tui::safe_line(&washed.detail)
-        );
-    }
-    for note in &dataset.notes {
-        eprintln!("{}", crate::tui::safe_line(note));
-    }
+    tell_washed(&dataset, usize::MAX);
     let plan = PromptPlan {
         chat: template,
         chat_shots: match args.chat_shots {

@@ -11,6 +11,7 @@ use super::plain::Plain;
 use super::prepare::{Job, default_model};
 use super::stop::Stop;
 use super::{End, reports, traces};
+use crate::benchmark::{Dataset, Washed};
 use crate::engine::{Control, Description, Engine};
 use crate::hub;
 use crate::run::{self, Summary, Update};
@@ -43,7 +44,7 @@ fn sit(job: Job, settings: &Settings, look: &Look) -> Result<End> {
 /// Questions, model, plans, answers: the whole of a run, told to `watch`.
 fn work(
     job: &Job,
-    datasets: Option<Vec<crate::benchmark::Dataset>>,
+    datasets: Option<Vec<Dataset>>,
     control: &Control,
     watch: &mut dyn FnMut(Update) -> ControlFlow<()>,
 ) -> Result<Summary> {
@@ -83,7 +84,7 @@ fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
         }
     };
     plain.end();
-    tell_washed(&datasets);
+    datasets.iter().for_each(|dataset| tell_washed(dataset, TOLD));
     let outcome = work(job, Some(datasets), &control, &mut |update| {
         plain.tell(&update);
         stop.flow()
@@ -145,32 +146,23 @@ fn number_format(summary: &Summary) -> Vec<String> {
 /// Rows that are told one by one; the manifest has them all.
 const TOLD: usize = 20;
 
-/// Tells what was found odd about the questions: how columns were read, rows dropped or flagged.
-fn tell_washed(datasets: &[crate::benchmark::Dataset]) {
-    for dataset in datasets {
-        for note in &dataset.notes {
-            eprintln!("{}: {}", tui::safe_line(&dataset.name), tui::safe_line(note));
-        }
-        let dropped = dataset.washed.iter().filter(|washed| washed.dropped).count();
-        if !dataset.washed.is_empty() {
-            eprintln!(
-                "{}: rows dropped: {dropped}, kept with a flag: {}",
-                tui::safe_line(&dataset.name),
-                dataset.washed.len() - dropped
-            );
-        }
-        for washed in dataset.washed.iter().take(TOLD) {
-            let what = if washed.dropped { "dropped" } else { "kept" };
-            eprintln!(
-                "  row {} {what}: {}: {}",
-                washed.row,
-                washed.rule.name(),
-                tui::safe_line(&washed.detail)
-            );
-        }
-        if dataset.washed.len() > TOLD {
-            eprintln!("  and {} more (run.json lists all)", dataset.washed.len() - TOLD);
-        }
+/// Tells what was found odd about the questions: how columns were read, rows dropped or flagged, the first `most` of
+/// them one by one.
+pub(super) fn tell_washed(dataset: &Dataset, most: usize) {
+    let name = tui::safe_line(&dataset.name);
+    for note in &dataset.notes {
+        eprintln!("{name}: {}", tui::safe_line(note));
+    }
+    if dataset.washed.is_empty() {
+        return;
+    }
+    let (dropped, flagged) = Washed::count(&dataset.washed);
+    eprintln!("{name}: rows dropped: {dropped}, kept with a flag: {flagged}");
+    for washed in dataset.washed.iter().take(most) {
+        eprintln!("  {}", tui::safe_line(&washed.to_string()));
+    }
+    if dataset.washed.len() > most {
+        eprintln!("  and {} more (run.json lists all)", dataset.washed.len() - most);
     }
 }
 
@@ -178,7 +170,7 @@ fn on_screen(job: Job, look: &Look) -> Result<End> {
     // What needs no network fails here, before the screen is taken.
     let datasets = if job.data.is_some() {
         let datasets = job.datasets(&mut |_| ControlFlow::Continue(()))?;
-        tell_washed(&datasets);
+        datasets.iter().for_each(|dataset| tell_washed(dataset, TOLD));
         Some(datasets)
     } else {
         None

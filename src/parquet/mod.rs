@@ -4,6 +4,8 @@
 //! stand by question, then attempt, in row groups of about 2,000, zstd.
 
 mod guard;
+mod open;
+mod python;
 mod read;
 mod rows;
 mod source;
@@ -12,7 +14,8 @@ mod whole;
 mod write;
 
 pub use guard::{guarded, is_guarded};
-pub use read::{columns, is_trace, open, open_bytes, read_records};
+pub use open::{open, open_bytes, peek};
+pub use read::{columns, is_trace, read_records};
 pub use rows::{each_parquet_row, read_parquet};
 pub use source::Source;
 pub use write::{Order, write_records};

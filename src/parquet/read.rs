@@ -1,22 +1,20 @@
-//! A parquet file of records to a trace: light columns at once, text on demand.
+//! A parquet file with its metadata read once, and its rows as whole records.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Int64Type};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 
 use super::guard::guarded;
 use super::source::Source;
-use super::texts::ParquetTexts;
 use crate::record::{Finish, INVALID, Record};
-use crate::trace::{Light, Notice, Rows, Trace, hash_prefix};
 
 /// A parquet file with its metadata read once.
 #[derive(Debug, Clone)]
@@ -68,7 +66,23 @@ impl Table {
         batch_rows: usize,
         each: &mut dyn FnMut(&RecordBatch) -> Result<bool>,
     ) -> Result<()> {
-        let named = || format!("{}: cannot read its rows", self.name);
+        let mut reader = self.reader(columns, groups, selection, batch_rows)?;
+        while let Some(batch) = self.next(&mut reader)? {
+            if !each(&batch)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A reader of some columns of some row groups, some rows of them; [`Table::next`] reads on.
+    pub(super) fn reader(
+        &self,
+        columns: &[&str],
+        groups: Vec<usize>,
+        selection: Option<RowSelection>,
+        batch_rows: usize,
+    ) -> Result<ParquetRecordBatchReader> {
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(self.source.clone(), self.metadata.clone());
         let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
         let mut builder = builder
@@ -78,13 +92,15 @@ impl Table {
         if let Some(selection) = selection {
             builder = builder.with_row_selection(selection);
         }
-        let mut reader = guarded(|| Ok(builder.build()?)).with_context(named)?;
-        while let Some(batch) = guarded(|| Ok(reader.next().transpose()?)).with_context(named)? {
-            if !each(&batch)? {
-                break;
-            }
-        }
-        Ok(())
+        guarded(|| Ok(builder.build()?)).with_context(|| self.unreadable())
+    }
+
+    pub(super) fn next(&self, reader: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>> {
+        guarded(|| Ok(reader.next().transpose()?)).with_context(|| self.unreadable())
+    }
+
+    fn unreadable(&self) -> String {
+        format!("{}: cannot read its rows", self.name)
     }
 }
 
@@ -130,174 +146,16 @@ pub fn is_trace(columns: &[String]) -> bool {
         .all(|name| columns.iter().any(|column| column == name))
 }
 
-/// Opens a parquet trace: the public five-attempt columns, or ours.
-///
-/// # Errors
-/// When the file is no parquet, is cut short, or lacks `question_id`, `pick` or `answer`.
-pub fn open(path: &Path) -> Result<Trace> {
-    let mut trace = open_source(&path.display().to_string(), Source::open(path)?)?;
-    trace.path = Some(path.to_owned());
-    if let Some(stem) = path.file_stem() {
-        trace.name = stem.to_string_lossy().into_owned();
-    }
-    Ok(trace)
-}
-
-/// Opens a parquet trace that is in memory already.
-pub fn open_bytes(name: &str, bytes: &'static [u8]) -> Result<Trace> {
-    open_source(name, Source::Memory(bytes::Bytes::from_static(bytes)))
-}
-
-const LIGHT: [&str; 15] = [
-    "question_id",
-    "attempt",
-    "category",
-    "pick",
-    "answer",
-    "correct",
-    "reasoning_chars",
-    "doc_hash",
-    "benchmark",
-    "subject",
-    "seed",
-    "finish",
-    "flags",
-    "options",
-    "logprobs",
-];
-
-fn open_source(name: &str, source: Source) -> Result<Trace> {
-    let table = Table::new(name, source)?;
-    let columns = table.columns();
-    if !is_trace(&columns) {
-        bail!(
-            "{name}: no trace: it needs the columns question_id, pick and answer; it has {}. Other columns can be mapped: --map pick=COLUMN,answer=COLUMN,reasoning=COLUMN",
-            columns.join(", ")
-        );
-    }
-    let present: Vec<&str> = LIGHT.into_iter().filter(|column| table.has(column)).collect();
-    let groups = table.group_sizes();
-    let mut rows = Rows::default();
-    table.read(&present, (0..groups.len()).collect(), None, 8_192, &mut |batch| {
-        push_light(batch, &mut rows).with_context(|| format!("{name}: rows from {}", rows.len()))?;
-        Ok(true)
-    })?;
-    let mut notices = Vec::new();
-    for (column, effect) in [
-        ("attempt", "every row counts as attempt 0"),
-        ("reasoning", "there is no output to read"),
-        ("prompt", "there is no prompt to show"),
-        ("correct", "correct is pick = answer"),
-    ] {
-        if !table.has(column) {
-            notices.push(Notice {
-                kind: "missing_column".into(),
-                text: format!("no column `{column}`: {effect}"),
-            });
-        }
-    }
-    let texts = ParquetTexts::new(table, rows.len());
-    if !columns.iter().any(|column| column == "reasoning_chars") {
-        texts.count_chars(&mut rows)?;
-    }
-    let questions = distinct_questions(&rows);
-    let ours = columns.iter().any(|column| column == "target_hash");
-    Ok(Trace {
-        name: name.to_owned(),
-        path: None,
-        kind: format!(
-            "{}, {} rows, {} questions",
-            if ours {
-                "markbook records"
-            } else {
-                "five-attempt parquet trace set"
-            },
-            rows.len(),
-            questions
-        ),
-        rows,
-        texts: Arc::new(texts),
-        manifest: None,
-        notices,
-        rule: None,
-    })
-}
-
-fn distinct_questions(rows: &Rows) -> usize {
-    (0..rows.len())
-        .map(|row| rows.question_key(row))
-        .collect::<std::collections::HashSet<_>>()
-        .len()
-}
-
-fn text_at(array: Option<&StringArray>, at: usize) -> Option<&str> {
+pub(super) fn text_at(array: Option<&StringArray>, at: usize) -> Option<&str> {
     array.filter(|array| array.is_valid(at)).map(|array| array.value(at))
 }
 
-fn number_at(array: Option<&Int64Array>, at: usize) -> Option<i64> {
+pub(super) fn number_at(array: Option<&Int64Array>, at: usize) -> Option<i64> {
     array.filter(|array| array.is_valid(at)).map(|array| array.value(at))
-}
-
-fn push_light(batch: &RecordBatch, rows: &mut Rows) -> Result<()> {
-    let ids = number_column(batch, "question_id")?.context("no column question_id")?;
-    let attempts = number_column(batch, "attempt")?;
-    let seeds = number_column(batch, "seed")?;
-    let chars = number_column(batch, "reasoning_chars")?;
-    let correct = flag_column(batch, "correct")?;
-    let [category, pick, answer, hash, benchmark, subject, finish] = [
-        "category",
-        "pick",
-        "answer",
-        "doc_hash",
-        "benchmark",
-        "subject",
-        "finish",
-    ]
-    .map(|name| text_column(batch, name));
-    let (category, pick, answer) = (category?, pick?, answer?);
-    let (hash, benchmark, subject, finish) = (hash?, benchmark?, subject?, finish?);
-    let options = batch
-        .column_by_name("options")
-        .and_then(|array| array.as_list_opt::<i32>().cloned());
-    let logprobs = batch.column_by_name("logprobs");
-    for at in 0..batch.num_rows() {
-        let Some(question_id) = number_at(Some(&ids), at) else {
-            bail!("row {} has no question_id", rows.len());
-        };
-        let category = text_at(category.as_ref(), at).unwrap_or_default();
-        let pick = text_at(pick.as_ref(), at)
-            .filter(|pick| !pick.is_empty())
-            .unwrap_or(INVALID);
-        let answer = text_at(answer.as_ref(), at).unwrap_or_default();
-        rows.push(&Light {
-            question_id,
-            attempt: u16::try_from(number_at(attempts.as_ref(), at).unwrap_or(0)).unwrap_or(u16::MAX),
-            seed: number_at(seeds.as_ref(), at),
-            benchmark: text_at(benchmark.as_ref(), at).unwrap_or_default(),
-            category,
-            subject: text_at(subject.as_ref(), at).unwrap_or(category),
-            pick,
-            answer,
-            correct: correct
-                .as_ref()
-                .filter(|correct| correct.is_valid(at))
-                .map_or_else(|| pick == answer, |correct| correct.value(at)),
-            chars: u32::try_from(number_at(chars.as_ref(), at).unwrap_or(0)).unwrap_or(u32::MAX),
-            finish: text_at(finish.as_ref(), at).and_then(Finish::from_name),
-            flags: &list_at(batch, "flags", at).join(","),
-            options: options
-                .as_ref()
-                .filter(|options| options.is_valid(at))
-                .map_or(0, |options| u8::try_from(options.value_length(at)).unwrap_or(u8::MAX)),
-            doc: text_at(hash.as_ref(), at).map_or(0, hash_prefix),
-            scored: logprobs.is_some_and(|logprobs| logprobs.is_valid(at)),
-        });
-    }
-    Ok(())
 }
 
 /// A list-of-text cell; empty where absent or of another kind.
-fn list_at(batch: &RecordBatch, name: &str, at: usize) -> Vec<String> {
+pub(super) fn list_at(batch: &RecordBatch, name: &str, at: usize) -> Vec<String> {
     let Some(list) = batch.column_by_name(name).and_then(|array| array.as_list_opt::<i32>()) else {
         return Vec::new();
     };

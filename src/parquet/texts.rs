@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail};
-use arrow::array::Array;
+use arrow::array::{Array, StringArray};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
-
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::read::{Table, records_of, text_column};
@@ -15,11 +15,19 @@ use super::whole::whole_rows;
 use crate::record::{Record, split_prompt};
 use crate::trace::{Field, Rows, Texts};
 
-/// Records kept; a screen shows fewer than a hundred at once.
+/// Records kept, and the bytes of text that they may hold; a screen shows fewer than a hundred at once.
 const CACHED: usize = 400;
+const CACHED_BYTES: usize = 8 << 20;
+
+/// So few rows are asked for by a screen; those beside them are read with them.
+const FEW: usize = 48;
+const BESIDE: usize = 16;
 
 /// Rows of which text is decoded at a time.
 const BATCH: usize = 1_024;
+
+/// Rows that one thread looks at in a go, at least.
+const TOGETHER: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct ParquetTexts {
@@ -33,17 +41,20 @@ pub(super) struct ParquetTexts {
 struct Cache {
     records: HashMap<usize, Arc<Record>>,
     order: VecDeque<usize>,
+    bytes: usize,
 }
 
 impl Cache {
     fn keep(&mut self, row: usize, record: &Arc<Record>) {
+        let size =
+            |record: &Record| record.prompt.len() + record.reasoning.len() + record.doc.as_ref().map_or(0, String::len);
         if self.records.insert(row, Arc::clone(record)).is_none() {
             self.order.push_back(row);
+            self.bytes += size(record);
         }
-        while self.order.len() > CACHED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.records.remove(&oldest);
-            }
+        while self.order.len() > CACHED || (self.bytes > CACHED_BYTES && self.order.len() > 1) {
+            let oldest = self.order.pop_front().and_then(|oldest| self.records.remove(&oldest));
+            self.bytes -= oldest.map_or(0, |oldest| size(&oldest));
         }
     }
 }
@@ -68,6 +79,58 @@ impl ParquetTexts {
             ControlFlow::Continue(())
         })?;
         rows.chars = counts;
+        Ok(())
+    }
+
+    /// The column that holds a text; `None` where the file has none.
+    fn text_source(&self, field: Field) -> Option<TextSource> {
+        let from_prompt = field == Field::Question && !self.table.has("question");
+        let column = match field {
+            Field::Prompt => "prompt",
+            Field::Completion => "reasoning",
+            Field::Question if from_prompt => "prompt",
+            Field::Question => "question",
+        };
+        self.table.has(column).then_some(TextSource { column, from_prompt })
+    }
+
+    /// Reads the texts of the wanted rows, batch after batch, until `each` says no. Row groups without a wanted row are
+    /// passed over, pages without one are not unpacked. `each` is given the rows, their texts, and what reads the next
+    /// batch ahead of time.
+    fn each_batch(
+        &self,
+        source: &TextSource,
+        wanted: &dyn Fn(usize) -> bool,
+        each: &mut dyn FnMut(&[usize], &StringArray, &mut (dyn FnMut() + Send)) -> Result<bool>,
+    ) -> Result<()> {
+        let mut start = 0;
+        for (group, size) in self.table.group_sizes().into_iter().enumerate() {
+            let rows: Vec<usize> = (start..(start + size).min(self.rows))
+                .filter(|row| wanted(*row))
+                .collect();
+            let first = start;
+            start += size;
+            if rows.is_empty() {
+                continue;
+            }
+            let selection = (rows.len() < size).then(|| selection_of(rows.iter().map(|row| row - first), size));
+            let mut reader = self.table.reader(&[source.column], vec![group], selection, BATCH)?;
+            let mut at = 0;
+            let mut next = self.table.next(&mut reader)?;
+            while let Some(batch) = next.take() {
+                let texts = text_column(&batch, source.column)?.context("the column is gone")?;
+                let here = rows.get(at..at + texts.len()).context("more texts than rows")?;
+                at += texts.len();
+                let mut ahead = None;
+                if !each(here, &texts, &mut || ahead = Some(self.table.next(&mut reader)))? {
+                    return Ok(());
+                }
+                next = match ahead {
+                    Some(read) => read?,
+                    None => self.table.next(&mut reader)?,
+                };
+            }
+        }
         Ok(())
     }
 
@@ -97,6 +160,25 @@ impl ParquetTexts {
             start += size;
         }
         Ok(())
+    }
+}
+
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy)]
+struct TextSource {
+    column: &'static str,
+    /// The question is cut out of the prompt.
+    from_prompt: bool,
+}
+
+impl TextSource {
+    fn with_text<T>(&self, texts: &StringArray, index: usize, use_it: impl FnOnce(&str) -> T) -> T {
+        let text = if texts.is_valid(index) { texts.value(index) } else { "" };
+        if self.from_prompt {
+            use_it(&split_prompt(text).question)
+        } else {
+            use_it(text)
+        }
     }
 }
 
@@ -142,6 +224,15 @@ impl Texts for ParquetTexts {
                 }
             }
         }
+        // A screen asks for a few rows, and soon for those beside them: their page is unpacked only once.
+        if missing.len() <= FEW {
+            let around = |row: usize| row / BESIDE * BESIDE..(row / BESIDE + 1) * BESIDE;
+            missing = missing
+                .into_iter()
+                .flat_map(around)
+                .filter(|row| *row < self.rows)
+                .collect();
+        }
         missing.sort_unstable();
         missing.dedup();
         self.read_sorted(&missing, &mut found)?;
@@ -171,49 +262,43 @@ impl Texts for ParquetTexts {
         wanted: &dyn Fn(usize) -> bool,
         visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
     ) -> Result<()> {
-        let from_prompt = field == Field::Question && !self.table.has("question");
-        let column = match field {
-            Field::Prompt => "prompt",
-            Field::Completion => "reasoning",
-            Field::Question if from_prompt => "prompt",
-            Field::Question => "question",
-        };
-        if !self.table.has(column) {
+        let Some(source) = self.text_source(field) else {
             return Ok(());
-        }
-        let mut start = 0;
-        for (group, size) in self.table.group_sizes().into_iter().enumerate() {
-            let rows: Vec<usize> = (start..start + size).filter(|row| wanted(*row)).collect();
-            start += size;
-            if rows.is_empty() {
-                continue;
+        };
+        self.each_batch(&source, wanted, &mut |rows, texts, _| {
+            for (index, row) in rows.iter().enumerate() {
+                let flow = source.with_text(texts, index, |text| visit(*row, text));
+                if flow.is_break() {
+                    return Ok(false);
+                }
             }
-            let selection = (rows.len() < size).then(|| selection_of(rows.iter().map(|row| row + size - start), size));
-            let mut at = 0;
-            let mut stopped = false;
-            self.table
-                .read(&[column], vec![group], selection, BATCH, &mut |batch| {
-                    let texts = text_column(batch, column)?.context("the column is gone")?;
-                    for index in 0..texts.len() {
-                        let text = if texts.is_valid(index) { texts.value(index) } else { "" };
-                        let row = rows[at];
-                        at += 1;
-                        let flow = if from_prompt {
-                            visit(row, &split_prompt(text).question)
-                        } else {
-                            visit(row, text)
-                        };
-                        if flow.is_break() {
-                            stopped = true;
-                            return Ok(false);
-                        }
-                    }
-                    Ok(true)
-                })?;
-            if stopped {
-                break;
+            Ok(true)
+        })
+    }
+
+    fn map(
+        &self,
+        field: Field,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        number: &(dyn Fn(usize, &str) -> u64 + Sync),
+        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let Some(source) = self.text_source(field) else {
+            return Ok(());
+        };
+        self.each_batch(&source, &|row| wanted(row), &mut |rows, texts, ahead| {
+            let numbers = || -> Vec<u64> {
+                let one = |(index, row): (usize, &usize)| source.with_text(texts, index, |text| number(*row, text));
+                rows.par_iter().enumerate().with_min_len(TOGETHER).map(one).collect()
+            };
+            // The next batch is decoded while this one is looked at.
+            let (numbers, ()) = rayon::join(numbers, || ahead());
+            for (row, number) in rows.iter().zip(numbers) {
+                if visit(*row, number).is_break() {
+                    return Ok(false);
+                }
             }
-        }
-        Ok(())
+            Ok(true)
+        })
     }
 }

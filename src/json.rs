@@ -1,0 +1,358 @@
+//! JSON as Python's `json` module reads and writes it: NaN and the infinities, whole numbers of any size, floats by
+//! their `repr`. A number that serde_json's values cannot hold is kept by its text.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+/// Key of the one-entry object that keeps a number by its text.
+const NUMBER: &str = "$markbook::number";
+
+/// How [`write`] lays out its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Form<'a> {
+    /// What each level is set in by, each value on a line of its own; none writes one line.
+    pub indent: Option<&'a str>,
+    /// Stands after a value that another one follows.
+    pub item: &'a str,
+    /// Stands between a key and its value.
+    pub key: &'a str,
+    /// Whether all beyond ASCII is written as `\uXXXX`.
+    pub is_ascii: bool,
+    /// Whether keys are sorted.
+    pub is_sorted: bool,
+}
+
+/// The layouts of [`python_json`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// `json.dumps(..., indent=N)`.
+    Indented(usize),
+    /// `json.dumps(...)`: one line, a blank after each comma and colon.
+    OneLine,
+    /// `json.dumps(..., separators=(",", ":"))`.
+    Dense,
+}
+
+/// Reads a JSON text as Python's `json.loads` does.
+pub fn parse(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(&without_odd_numbers(text))
+}
+
+/// Reads a JSON object as Python's `json.loads` does.
+pub fn parse_object(text: &str) -> serde_json::Result<Map<String, Value>> {
+    serde_json::from_str(&without_odd_numbers(text))
+}
+
+/// A float; NaN and the infinities are kept by their text.
+pub fn float(value: f64) -> Value {
+    serde_json::Number::from_f64(value).map_or_else(|| by_text(&python_float(value)), Value::Number)
+}
+
+/// A whole number of any size by its digits.
+pub fn whole(digits: &str) -> Value {
+    match (digits.parse::<i64>(), digits.parse::<u64>()) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(number)) => number.into(),
+        _ => by_text(digits),
+    }
+}
+
+/// The text of a number that serde_json's values cannot hold.
+pub fn odd_number(value: &Value) -> Option<&str> {
+    let object = value.as_object().filter(|object| object.len() == 1)?;
+    let text = object.get(NUMBER)?.as_str()?;
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = matches!(text, "NaN" | "Infinity" | "-Infinity")
+        || !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some(text)
+}
+
+/// What Python's `json.dumps(value, ensure_ascii=False)` gives.
+pub fn python_json(value: &Value, layout: Layout) -> String {
+    let indent = match layout {
+        Layout::Indented(width) => Some(" ".repeat(width)),
+        Layout::OneLine | Layout::Dense => None,
+    };
+    let (item, key) = match layout {
+        Layout::Indented(_) => (",", ": "),
+        Layout::OneLine => (", ", ": "),
+        Layout::Dense => (",", ":"),
+    };
+    let form = Form {
+        indent: indent.as_deref(),
+        item,
+        key,
+        is_ascii: false,
+        is_sorted: false,
+    };
+    write(value, &form)
+}
+
+/// What Python's `json.dumps` gives in this form.
+pub fn write(value: &Value, form: &Form) -> String {
+    let mut text = String::new();
+    write_value(&mut text, value, form, 0);
+    text
+}
+
+/// Python's `repr` of a float: shortest digits that read back the same, an exponent from 1e16 up and below 1e-4; NaN
+/// and the infinities as `json.dumps` spells them.
+pub fn python_float(value: f64) -> String {
+    if !value.is_finite() {
+        let name = if value.is_nan() { "NaN" } else { "Infinity" };
+        return if value < 0.0 {
+            format!("-{name}")
+        } else {
+            name.to_owned()
+        };
+    }
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>() {
+        Ok(power) if value != 0.0 && !(-4..16).contains(&power) => {
+            let sign = if power < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", power.unsigned_abs())
+        }
+        _ => format!("{value:?}"),
+    }
+}
+
+fn by_text(text: &str) -> Value {
+    Value::Object(Map::from_iter([(NUMBER.to_owned(), text.into())]))
+}
+
+/// The text with each number that serde_json would refuse or change as an object that keeps it.
+fn without_odd_numbers(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut plain = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = end_of_string(bytes, at),
+            b'-' | b'0'..=b'9' | b'N' | b'I' => {
+                let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+                let length = bytes[at..].iter().take_while(|byte| is_part(byte)).count();
+                if let Some(number) = odd(&text[at..at + length]) {
+                    plain.push_str(&text[copied..at]);
+                    plain.push_str(&number);
+                    copied = at + length;
+                }
+                at += length;
+            }
+            _ => at += 1,
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    plain.push_str(&text[copied..]);
+    Cow::Owned(plain)
+}
+
+/// Where the string that begins here has ended.
+fn end_of_string(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// What stands for a number that serde_json would refuse or change.
+fn odd(token: &str) -> Option<String> {
+    let kept = |text: &str| Some(by_text(text).to_string());
+    let digits = token.strip_prefix('-').unwrap_or(token);
+    if matches!(token, "NaN" | "Infinity" | "-Infinity") {
+        kept(token)
+    } else if token == "-0" {
+        Some("0".into())
+    } else if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let is_too_long = digits.len() > 18 && !digits.starts_with('0');
+        let fits = || token.parse::<i64>().is_ok() || token.parse::<u64>().is_ok();
+        if is_too_long && !fits() { kept(token) } else { None }
+    } else if digits.contains(['e', 'E']) || digits.len() > 300 {
+        let is_json = digits.starts_with(|c: char| c.is_ascii_digit());
+        let value: f64 = token.parse().ok()?;
+        if is_json && value.is_infinite() {
+            kept(&python_float(value))
+        } else {
+            None
+        }
+    } else {
+        None
+    }
+}
+
+fn write_value(text: &mut String, value: &Value, form: &Form, depth: usize) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(yes) => text.push_str(if *yes { "true" } else { "false" }),
+        Value::Number(number) if number.is_f64() => {
+            text.push_str(&number.as_f64().map(python_float).unwrap_or_default());
+        }
+        Value::Number(number) => {
+            let _ = write!(text, "{number}");
+        }
+        Value::String(words) => write_string(text, words, form.is_ascii),
+        Value::Array(items) => write_all(text, ['[', ']'], items.iter(), form, depth, |text, item| {
+            write_value(text, item, form, depth + 1);
+        }),
+        Value::Object(object) => {
+            if let Some(number) = odd_number(value) {
+                text.push_str(number);
+                return;
+            }
+            let mut entries: Vec<_> = object.iter().collect();
+            if form.is_sorted {
+                entries.sort_by_key(|(key, _)| *key);
+            }
+            write_all(
+                text,
+                ['{', '}'],
+                entries.into_iter(),
+                form,
+                depth,
+                |text, (key, value)| {
+                    write_string(text, key, form.is_ascii);
+                    text.push_str(form.key);
+                    write_value(text, value, form, depth + 1);
+                },
+            );
+        }
+    }
+}
+
+fn write_all<T>(
+    text: &mut String,
+    [open, close]: [char; 2],
+    items: impl ExactSizeIterator<Item = T>,
+    form: &Form,
+    depth: usize,
+    mut write_one: impl FnMut(&mut String, T),
+) {
+    let new_line = |text: &mut String, depth: usize| {
+        if let Some(indent) = form.indent {
+            text.push('\n');
+            (0..depth).for_each(|_| text.push_str(indent));
+        }
+    };
+    let count = items.len();
+    text.push(open);
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            text.push_str(form.item);
+        }
+        new_line(text, depth + 1);
+        write_one(text, item);
+    }
+    if count > 0 {
+        new_line(text, depth);
+    }
+    text.push(close);
+}
+
+fn write_string(text: &mut String, words: &str, is_ascii: bool) {
+    text.push('"');
+    for c in words.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '\u{8}' => text.push_str("\\b"),
+            '\u{c}' => text.push_str("\\f"),
+            _ if c < ' ' || is_ascii && c > '~' => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            }
+            _ => text.push(c),
+        }
+    }
+    text.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_written_as_python_writes_them() {
+        let row = parse(
+            r#"{"q":"a\"b\\c\n\t\b\f\u001f\u007fé","list":["x",1],"none":null,"yes":true,"empty":[],"map":{},"f":[1.0,1e16,0.0001,0.00001,-0.0,1.5e-7,123456789012345680.0,1e100,0.1]}"#,
+        )
+        .unwrap();
+        let expected = "{\n  \"q\": \"a\\\"b\\\\c\\n\\t\\b\\f\\u001f\u{7f}é\",\n  \"list\": [\n    \"x\",\n    1\n  ],\n  \"none\": null,\n  \"yes\": true,\n  \"empty\": [],\n  \"map\": {},\n  \"f\": [\n    1.0,\n    1e+16,\n    0.0001,\n    1e-05,\n    -0.0,\n    1.5e-07,\n    1.2345678901234568e+17,\n    1e+100,\n    0.1\n  ]\n}";
+        assert_eq!(python_json(&row, Layout::Indented(2)), expected);
+        let row = parse(r#"{"a":[1,2.5],"b":{},"c":"x"}"#).unwrap();
+        assert_eq!(
+            python_json(&row, Layout::OneLine),
+            r#"{"a": [1, 2.5], "b": {}, "c": "x"}"#
+        );
+    }
+
+    #[test]
+    fn numbers_that_only_python_knows_keep_their_text() {
+        let cases = [
+            ("NaN", "NaN"),
+            ("[-Infinity,Infinity]", "[-Infinity,Infinity]"),
+            ("1e400", "Infinity"),
+            ("-2.5E+999", "-Infinity"),
+            ("-0", "0"),
+            ("-0.0", "-0.0"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("-9223372036854775808", "-9223372036854775808"),
+            ("98765432109876543210", "98765432109876543210"),
+            ("-9223372036854775809", "-9223372036854775809"),
+            (
+                r#"{"NaN -0 \" 1e999":"NaN, \\\" 1e999","b":[NaN,{"c":1e999}]}"#,
+                r#"{"NaN -0 \" 1e999":"NaN, \\\" 1e999","b":[NaN,{"c":Infinity}]}"#,
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(python_json(&parse(text).unwrap(), Layout::Dense), expected, "{text}");
+        }
+        for broken in [
+            "NaNs",
+            "-Inf",
+            "nan",
+            "00000000000000000000",
+            "e999",
+            "+1",
+            "1.e5",
+            "\"\\",
+            "\"NaN",
+        ] {
+            assert!(parse(broken).is_err(), "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_object_that_only_looks_like_a_kept_number_is_written_as_an_object() {
+        let text = format!("{{\"{NUMBER}\":\"1]; drop\"}}");
+        assert_eq!(python_json(&parse(&text).unwrap(), Layout::Dense), text);
+    }
+
+    #[test]
+    fn separators_indent_order_and_ascii_are_free() {
+        let form = Form {
+            indent: Some("\t"),
+            item: " ;",
+            key: "=",
+            is_ascii: true,
+            is_sorted: true,
+        };
+        let value = parse(r#"{"b":["é",{}],"a😀":"\u007f"}"#).unwrap();
+        assert_eq!(
+            write(&value, &form),
+            "{\n\t\"a\\ud83d\\ude00\"=\"\\u007f\" ;\n\t\"b\"=[\n\t\t\"\\u00e9\" ;\n\t\t{}\n\t]\n}"
+        );
+    }
+}

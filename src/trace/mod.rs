@@ -1,0 +1,173 @@
+//! A trace opened for reading: light columns of every row in memory, text on demand.
+//!
+//! Lists, counts and filters read [`Rows`]; text is read through [`Texts`] when it is shown or searched.
+
+mod identity;
+mod memory;
+mod names;
+mod rows;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, Value};
+
+use crate::record::Record;
+
+pub use identity::Identity;
+pub use memory::Memory;
+pub use names::Names;
+pub use rows::{Light, Rows, hash_prefix};
+
+/// A long text column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    Prompt,
+    /// The model's output (column `reasoning`).
+    Completion,
+    /// The question's text, without options; where a file stores none, what its prompt ends with.
+    Question,
+}
+
+/// Where the text of a trace's rows comes from. Shared between the screen and the worker that searches.
+pub trait Texts: Send + Sync {
+    /// The whole record of a row, as stored: pick, answer and correct are the file's own.
+    fn record(&self, row: usize) -> Result<Arc<Record>>;
+
+    /// The records of several rows, in the order asked; cheaper than one by one where rows lie together.
+    fn records(&self, rows: &[usize]) -> Result<Vec<Arc<Record>>> {
+        rows.iter().map(|row| self.record(*row)).collect()
+    }
+
+    /// Rows as their file has them: its own columns, in its own order. For exports.
+    fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {
+        self.records(rows)?.iter().map(|record| as_map(record)).collect()
+    }
+
+    /// The same as lines of JSON without the line break: where the file is JSON, its own bytes, white space between
+    /// them left out. For exports.
+    fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
+        let rows = self.source(rows)?;
+        rows.iter().map(|row| Ok(serde_json::to_vec(row)?)).collect()
+    }
+
+    /// The files that the rows are read from; an export never replaces one.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Calls `visit` with the text of `field` of each row for which `wanted` is true, in row order, until it breaks.
+    fn scan(
+        &self,
+        field: Field,
+        wanted: &dyn Fn(usize) -> bool,
+        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
+    ) -> Result<()>;
+
+    /// Makes a number of the text of each wanted row, by several threads where that is faster, and calls `visit` with the
+    /// numbers in row order until it breaks.
+    fn map(
+        &self,
+        field: Field,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        number: &(dyn Fn(usize, &str) -> u64 + Sync),
+        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan(field, &|row| wanted(row), &mut |row, text| {
+            visit(row, number(row, text))
+        })
+    }
+
+    /// The first rows of the files or runs that were joined into this trace.
+    fn parts(&self) -> Vec<usize> {
+        vec![0]
+    }
+}
+
+/// A record's columns in the order of a parquet file. Numbers that JSON lacks are written by their name.
+pub fn as_map(record: &Record) -> Result<Map<String, Value>> {
+    let Value::Object(mut map) = serde_json::to_value(record).context("a record does not turn into JSON")? else {
+        bail!("a record did not turn into an object");
+    };
+    if let Some(logprobs) = record
+        .logprobs
+        .as_ref()
+        .filter(|list| list.iter().any(|n| !n.is_finite()))
+    {
+        let number = |number: &f32| {
+            serde_json::Number::from_f64(f64::from(*number)).map_or_else(|| number.to_string().into(), Value::Number)
+        };
+        map.insert("logprobs".to_owned(), logprobs.iter().map(number).collect());
+    }
+    Ok(map)
+}
+
+/// Something a reader should know about a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// A short word: `broken_row`, `missing_column`, ...
+    pub kind: String,
+    pub text: String,
+}
+
+/// A trace opened for reading.
+#[derive(Clone)]
+pub struct Trace {
+    /// Short name for titles and tables: the model's, where known, else the file's.
+    pub name: String,
+    pub path: Option<PathBuf>,
+    /// One line that says what the file is, e.g. `lm-eval 0.4.3 to 0.4.6, one filter, 2 ranks`.
+    pub kind: String,
+    pub rows: Rows,
+    pub texts: Arc<dyn Texts>,
+    /// The run's manifest (our own `run.json`, or a results file beside a trace).
+    pub manifest: Option<serde_json::Value>,
+    pub notices: Vec<Notice>,
+    /// The rule whose picks the rows hold; `None`: as stored in the file.
+    pub rule: Option<String>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trace")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("rows", &self.rows.len())
+            .finish()
+    }
+}
+
+impl Trace {
+    /// A trace over records that are all in memory.
+    pub fn from_records(name: &str, kind: &str, records: Vec<Record>) -> Trace {
+        let mut rows = Rows::default();
+        for record in &records {
+            rows.push_record(record);
+        }
+        Trace {
+            name: name.to_owned(),
+            path: None,
+            kind: kind.to_owned(),
+            rows,
+            texts: Arc::new(Memory::new(records)),
+            manifest: None,
+            notices: Vec::new(),
+            rule: None,
+        }
+    }
+
+    /// The record of a row with the picks that are shown (another rule's, after `--rule`).
+    pub fn record(&self, row: usize) -> Result<Arc<Record>> {
+        let stored = self.texts.record(row)?;
+        let light = self.rows.light(row);
+        if stored.pick == light.pick && stored.correct == light.correct {
+            return Ok(stored);
+        }
+        let mut record = Record::clone(&stored);
+        light.pick.clone_into(&mut record.pick);
+        record.correct = light.correct;
+        Ok(Arc::new(record))
+    }
+}
