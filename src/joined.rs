@@ -1,5 +1,6 @@
 //! Several traces read as one: the exams of a run, the files of a set.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
+use crate::notes::Notes;
 use crate::record::Record;
 use crate::trace::{Field, Rows, Texts, Trace};
 
@@ -109,6 +111,117 @@ impl Texts for Joined {
         }
         Ok(())
     }
+
+    fn map(
+        &self,
+        field: Field,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        number: &(dyn Fn(usize, &str) -> u64 + Sync),
+        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut stopped = false;
+        for (start, texts) in &self.parts {
+            let wanted = |row: usize| wanted(start + row);
+            let number = |row: usize, text: &str| number(start + row, text);
+            texts.map(field, &wanted, &number, &mut |row, number| {
+                let flow = visit(start + row, number);
+                stopped |= flow.is_break();
+                flow
+            })?;
+            if stopped {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn parts(&self) -> Vec<usize> {
+        self.parts.iter().map(|(start, _)| *start).collect()
+    }
+}
+
+/// A run on the screen, with what a person wrote on its rows.
+#[derive(Debug, Clone)]
+pub struct Run {
+    pub trace: Arc<Trace>,
+    /// Notes of earlier sessions, or why they could not be read.
+    pub notes: Result<Notes, String>,
+}
+
+impl Run {
+    /// A run without notes.
+    pub fn new(trace: Trace) -> Run {
+        Run {
+            trace: Arc::new(trace),
+            notes: Ok(Notes::default()),
+        }
+    }
+
+    /// Takes the notes of the same run as it was before.
+    pub fn take_notes(&mut self, before: &[Run]) {
+        let same = |run: &&Run| run.trace.path == self.trace.path && run.trace.name == self.trace.name;
+        if let Some(run) = before.iter().find(same) {
+            self.notes = match &run.notes {
+                Ok(notes) => Ok(notes.moved(&run.trace.rows, &self.trace.rows)),
+                Err(error) => Err(error.clone()),
+            };
+        }
+    }
+
+    /// A run with the notes that were kept.
+    pub fn with_notes(trace: Trace) -> Run {
+        Run {
+            notes: Notes::load(&trace).map_err(|error| format!("{error:#}")),
+            trace: Arc::new(trace),
+        }
+    }
+}
+
+/// Joins what belongs to one run (its exams, its files, its attempts); traces on the same questions are runs of their own.
+pub fn part_runs(traces: Vec<Trace>) -> Result<Vec<Trace>> {
+    let mut runs: Vec<Vec<Trace>> = Vec::new();
+    for trace in traces {
+        match runs
+            .iter_mut()
+            .find(|run| run.iter().all(|other| are_one_run(other, &trace)))
+        {
+            Some(run) => run.push(trace),
+            None => runs.push(vec![trace]),
+        }
+    }
+    if runs.is_empty() {
+        bail!("there is no trace to show");
+    }
+    runs.into_iter().map(join).collect()
+}
+
+/// Whether two traces are parts of one run: no row stands in both, and where they share questions, they are attempts of
+/// one model.
+fn are_one_run(one: &Trace, other: &Trace) -> bool {
+    let (a, b) = (&one.rows, &other.rows);
+    let fits = |x: &str, y: &str| x.is_empty() || y.is_empty() || x == y;
+    let is_same_question = |x: usize, y: usize| {
+        let (hash, other_hash) = (a.doc[x], b.doc[y]);
+        fits(a.benchmark.get(x), b.benchmark.get(y))
+            && fits(a.subject.get(x), b.subject.get(y))
+            && (hash == 0 || other_hash == 0 || hash == other_hash)
+    };
+    let mut places: HashMap<i64, Vec<usize>> = HashMap::new();
+    for row in 0..a.len() {
+        places.entry(a.question_id[row]).or_default().push(row);
+    }
+    let (mut shares_rows, mut shares_questions) = (false, false);
+    for row in 0..b.len() {
+        let same = places.get(&b.question_id[row]).into_iter().flatten();
+        for place in same.filter(|place| is_same_question(**place, row)) {
+            shares_questions = true;
+            shares_rows |= a.attempt[*place] == b.attempt[row];
+        }
+        if shares_rows {
+            return false;
+        }
+    }
+    !shares_questions || one.name == other.name
 }
 
 /// One trace over all; a single one stays as it is.
@@ -133,11 +246,10 @@ fn joined(mut traces: Vec<Trace>, are_attempts: bool) -> Result<Trace> {
     let mut names: Vec<String> = Vec::new();
     for (number, trace) in traces.iter().enumerate() {
         parts.push((rows.len(), Arc::clone(&trace.texts)));
-        for row in 0..trace.rows.len() {
-            rows.push_row(&trace.rows, row);
-            if let Some(attempt) = rows.attempt.last_mut().filter(|_| are_attempts) {
-                *attempt = u16::try_from(number).unwrap_or(u16::MAX);
-            }
+        let first = rows.len();
+        rows.append(&trace.rows);
+        if are_attempts {
+            rows.attempt[first..].fill(u16::try_from(number).unwrap_or(u16::MAX));
         }
         notices.extend(trace.notices.iter().cloned());
         if !names.contains(&trace.name) {
@@ -171,6 +283,48 @@ mod tests {
             ..Record::default()
         };
         Trace::from_records(name, "test", texts.iter().map(record).collect())
+    }
+
+    #[test]
+    fn files_of_one_run_are_joined_and_two_runs_on_the_same_questions_are_not() {
+        let run = |name: &str, benchmark: &str, attempt: i64| {
+            let record = |id: i64| Record {
+                question_id: id,
+                attempt,
+                benchmark: benchmark.to_owned(),
+                ..Record::default()
+            };
+            Trace::from_records(name, "test", (0..4).map(record).collect())
+        };
+        let count = |traces: Vec<Trace>| {
+            let runs = part_runs(traces).unwrap();
+            (runs[0].rows.len(), runs.len() - 1)
+        };
+        assert_eq!(
+            count(vec![run("m", "mmlu", 0), run("m", "mmlu_pro", 0)]),
+            (8, 0),
+            "two exams"
+        );
+        assert_eq!(
+            count(vec![run("m", "mmlu", 0), run("m", "mmlu", 1)]),
+            (8, 0),
+            "two attempts"
+        );
+        assert_eq!(
+            count(vec![run("a", "mmlu", 0), run("b", "mmlu", 0)]),
+            (4, 1),
+            "two models"
+        );
+        assert_eq!(
+            count(vec![run("a", "mmlu", 0), run("b", "mmlu", 1)]),
+            (4, 1),
+            "two models, other seeds"
+        );
+        assert_eq!(
+            count(vec![run("a", "mmlu", 0), run("b", "", 0)]),
+            (4, 1),
+            "an unnamed benchmark"
+        );
     }
 
     #[test]

@@ -6,12 +6,22 @@ use anyhow::Result;
 
 use super::{Problem, problem, questions_with_ids, rows_with_ids};
 use crate::import::{CLOSED_KIND, count};
-use crate::trace::Trace;
+use crate::trace::{Rows, Trace};
 
 /// Questions whose records are compared where their hashes differ.
 const COMPARED: usize = 3000;
 
-type QuestionKey<'a> = (&'a str, i64);
+/// Benchmark, and the question's number; questions of MMLU go by their hash, where there is one (`true`), since every
+/// reader of the set numbers them its own way.
+type QuestionKey<'a> = (&'a str, bool, i64);
+
+fn key_of(rows: &Rows, row: usize) -> QuestionKey<'_> {
+    let benchmark = rows.benchmark.get(row);
+    match rows.doc[row] {
+        hash if benchmark == "mmlu" && hash != 0 => (benchmark, true, hash as i64),
+        _ => (benchmark, false, rows.question_id[row]),
+    }
+}
 
 /// A trace made ready for being held against others.
 pub(super) struct Side<'a> {
@@ -26,9 +36,7 @@ impl<'a> Side<'a> {
     pub fn new(trace: &'a Trace, hashes: &'a [u64]) -> Side<'a> {
         let mut questions = HashMap::new();
         for row in 0..trace.rows.len() {
-            questions
-                .entry((trace.rows.benchmark.get(row), trace.rows.question_id[row]))
-                .or_insert(row);
+            questions.entry(key_of(&trace.rows, row)).or_insert(row);
         }
         Side {
             trace,
@@ -45,6 +53,7 @@ pub(super) fn check(one: &Side, other: &Side, problems: &mut Vec<Problem>) -> Re
         .iter()
         .filter_map(|(key, row)| Some((*row, *other.questions.get(key)?)))
         .collect();
+    shared = only_same(first, second, shared)?;
     if shared.is_empty() {
         return Ok(());
     }
@@ -71,6 +80,28 @@ pub(super) fn check(one: &Side, other: &Side, problems: &mut Vec<Problem>) -> Re
     );
     same_texts(one, other, problems);
     Ok(())
+}
+
+/// The pairs that ask the same: numbers alone do not tell it of questions of MMLU, so their texts are read.
+fn only_same(first: &Trace, second: &Trace, pairs: Vec<(usize, usize)>) -> Result<Vec<(usize, usize)>> {
+    let mut same = Vec::with_capacity(pairs.len());
+    let mut compared = 0;
+    for (a, b) in pairs {
+        let (benchmark, by_hash, _) = key_of(&first.rows, a);
+        if benchmark == "mmlu" && !by_hash {
+            compared += 1;
+            if compared > COMPARED {
+                continue;
+            }
+            let (one, other) = (first.texts.record(a)?, second.texts.record(b)?);
+            let (one, other) = (one.question.trim(), other.question.trim());
+            if one != other && !one.is_empty() && !other.is_empty() {
+                continue;
+            }
+        }
+        same.push((a, b));
+    }
+    Ok(same)
 }
 
 fn tell(

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::{Problem, problem, rows_with_ids};
 use crate::benchmark::{Dataset, Question};
 use crate::import::count;
-use crate::record::Record;
+use crate::record::{Record, letter_index};
 use crate::trace::{Trace, hash_prefix};
 
 /// Rows whose records are read because their hash is not the set's.
@@ -20,6 +20,8 @@ struct Changed {
     texts: Vec<usize>,
     options: Vec<usize>,
     hashes: Vec<usize>,
+    /// Picks beyond the options that the set has, of rows that do not tell their own.
+    beyond: Vec<usize>,
     /// Rows that ask nothing of the set.
     unknown: Vec<usize>,
 }
@@ -38,6 +40,11 @@ pub(super) fn check(trace: &Trace, dataset: &Dataset, problems: &mut Vec<Problem
         ("options_changed", "have other options than", &changed.options),
         ("question_changed", "have another text than", &changed.texts),
         ("question_changed", "ask a question that is not in", &changed.unknown),
+        (
+            "pick_beyond_options",
+            "pick a letter that is no option in",
+            &changed.beyond,
+        ),
         (
             "hash_differs",
             "store a doc_hash that is not their row's in",
@@ -91,7 +98,8 @@ fn compare(trace: &Trace, dataset: &Dataset, own: &[usize]) -> Result<(Changed, 
     let mut compared = 0;
     for row in own.iter().copied() {
         let known = by_hash.get(&rows.doc[row]).filter(|_| rows.doc[row] != 0);
-        let record = if known.is_none() && rows.doc[row] != 0 && compared < COMPARED {
+        let is_unsure = rows.doc[row] != 0 || !is_numbered;
+        let record = if known.is_none() && is_unsure && compared < COMPARED {
             compared += 1;
             Some(trace.texts.record(row)?)
         } else {
@@ -100,6 +108,7 @@ fn compare(trace: &Trace, dataset: &Dataset, own: &[usize]) -> Result<(Changed, 
         let found = match (&record, known) {
             (_, Some(question)) => Some(*question),
             (Some(record), None) if !is_numbered => by_text.get(record.question.trim()).copied(),
+            (None, None) if !is_numbered => continue,
             _ => by_id.get(&rows.question_id[row]).copied(),
         };
         let Some(question) = found else {
@@ -107,14 +116,28 @@ fn compare(trace: &Trace, dataset: &Dataset, own: &[usize]) -> Result<(Changed, 
             continue;
         };
         held.insert(hash_prefix(&question.doc_hash));
-        if question.answer != rows.answer.get(row) {
+        // The options of MMLU come in other orders too: then the right option's text tells.
+        let is_shuffled = record
+            .as_ref()
+            .is_some_and(|record| !is_numbered && record.options != question.options && is_gold_text(record, question));
+        if question.answer != rows.answer.get(row) && !is_shuffled {
             changed.gold.push(row);
+        }
+        if rows.options[row] == 0 && rows.pick_index(row) >= Some(question.options.len()) {
+            changed.beyond.push(row);
         }
         if let Some(record) = record {
             changed.take(row, &record, question);
         }
     }
     Ok((changed, held))
+}
+
+/// Whether the option that a row holds for right is the one that is right in the set.
+fn is_gold_text(record: &Record, question: &Question) -> bool {
+    let own = letter_index(&record.answer).and_then(|index| record.options.get(index));
+    let other = question.gold.and_then(|index| question.options.get(index));
+    own.zip(other).is_some_and(|(own, other)| own.trim() == other.trim())
 }
 
 impl Changed {

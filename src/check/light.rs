@@ -1,17 +1,16 @@
 //! Checks on the light columns of one trace.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::{Problem, problem, rows_with_ids};
 use crate::extract::exact_match;
+use crate::filter::Agreement;
 use crate::import::count;
 use crate::record::{INVALID, letter_index};
 use crate::trace::{Rows, Trace};
 
 /// Valid picks below which one letter throughout says nothing.
 const FEW: usize = 20;
-
-type QuestionKey = (u32, i64);
 
 pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
     let rows = &trace.rows;
@@ -20,8 +19,8 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
             problems.push(problem(kind, trace, found, text(rows_with_ids(rows, found))));
         }
     };
-    let by_question = by_question(rows);
-    tell("duplicated_rows", &duplicated(rows), &|found| {
+    let by_question = Agreement::of(rows);
+    tell("duplicated_rows", &duplicated(rows, &by_question), &|found| {
         format!("{found} repeat a question and attempt")
     });
     let (lacking, most) = lacking_attempts(rows, &by_question);
@@ -29,7 +28,7 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
         format!(
             "{} of {} questions have fewer than {most} attempts",
             count(lacking.len()),
-            count(by_question.len())
+            count(by_question.questions())
         )
     });
     tell(
@@ -81,59 +80,51 @@ fn is_right(rows: &Rows, row: usize) -> bool {
     pick != INVALID && (pick == answer || exact_match(pick, answer))
 }
 
-fn by_question(rows: &Rows) -> Vec<Vec<usize>> {
-    let mut places: HashMap<QuestionKey, usize> = HashMap::new();
-    let mut questions: Vec<Vec<usize>> = Vec::new();
-    for row in 0..rows.len() {
-        let place = *places.entry(rows.question_key(row)).or_insert(questions.len());
-        if place == questions.len() {
-            questions.push(Vec::new());
+/// Rows that repeat an earlier row's question, attempt and seed.
+fn duplicated(rows: &Rows, by_question: &Agreement) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut seen: HashSet<(u16, Option<i64>)> = HashSet::new();
+    for question in 0..by_question.questions() as u32 {
+        seen.clear();
+        // Equal attempts stand in the order of the file.
+        for row in by_question.rows_of(question).map(|row| row as usize) {
+            if !seen.insert((rows.attempt[row], rows.seed(row))) {
+                found.push(row);
+            }
         }
-        questions[place].push(row);
     }
-    questions
-}
-
-fn duplicated(rows: &Rows) -> Vec<usize> {
-    let mut seen: HashSet<(QuestionKey, u16, i64)> = HashSet::new();
-    all(rows, |_| true)
-        .into_iter()
-        .filter(|row| !seen.insert((rows.question_key(*row), rows.attempt[*row], rows.seed[*row])))
-        .collect()
+    found.sort_unstable();
+    found
 }
 
 /// One row of each question that has fewer attempts than most have, and how many most have.
-fn lacking_attempts(rows: &Rows, questions: &[Vec<usize>]) -> (Vec<usize>, usize) {
-    let attempts = |question: &[usize]| {
-        question
-            .iter()
-            .map(|row| rows.attempt[*row])
-            .collect::<HashSet<_>>()
-            .len()
+fn lacking_attempts(rows: &Rows, by_question: &Agreement) -> (Vec<usize>, usize) {
+    let attempts = |question: u32| {
+        let mut last = None;
+        let attempts = by_question.rows_of(question).map(|row| rows.attempt[row as usize]);
+        attempts
+            .filter(|attempt| last.replace(*attempt) != Some(*attempt))
+            .count()
     };
-    let counts: Vec<usize> = questions.iter().map(|question| attempts(question)).collect();
-    let most = counts.iter().copied().max().unwrap_or(0);
-    let lacking = questions.iter().zip(&counts).filter(|(_, count)| **count < most);
-    (
-        lacking.filter_map(|(question, _)| question.first().copied()).collect(),
-        most,
-    )
+    let questions = || 0..by_question.questions() as u32;
+    let most = questions().map(attempts).max().unwrap_or(0);
+    let lacking = questions().filter(|question| attempts(*question) < most);
+    let first = lacking.filter_map(|question| by_question.rows_of(question).min());
+    (first.map(|row| row as usize).collect(), most)
 }
 
 /// Rows whose value is not that of their question's first row.
-fn differing(questions: &[Vec<usize>], value: impl Fn(usize) -> u32) -> Vec<usize> {
-    let others = questions.iter().flat_map(|question| {
-        let first = question.first().map(|row| value(*row));
-        question
-            .iter()
-            .copied()
-            .filter(move |_| question.len() > 1)
-            .map(move |row| (row, first))
-    });
-    others
-        .filter(|(row, first)| Some(value(*row)) != *first)
-        .map(|(row, _)| row)
-        .collect()
+fn differing(by_question: &Agreement, value: impl Fn(usize) -> u32) -> Vec<usize> {
+    let mut found = Vec::new();
+    for question in 0..by_question.questions() as u32 {
+        let Some(first) = by_question.rows_of(question).min().map(|row| value(row as usize)) else {
+            continue;
+        };
+        let rows = by_question.rows_of(question).map(|row| row as usize);
+        found.extend(rows.filter(|row| value(*row) != first));
+    }
+    found.sort_unstable();
+    found
 }
 
 /// One letter throughout: in all rows, else in single attempts.

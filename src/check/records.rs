@@ -47,7 +47,7 @@ fn compare(record: &Record) -> Differs {
     let off = |stored: &str, texts: &[&str]| {
         is_hash(stored) && !texts.is_empty() && !texts.iter().any(|text| hash_text(text).eq_ignore_ascii_case(stored))
     };
-    let doc = record.doc.as_deref().and_then(|doc| serde_json::from_str(doc).ok());
+    let doc = record.doc.as_deref().and_then(|doc| crate::json::parse(doc).ok());
     let doc_off =
         doc.is_some_and(|doc| is_hash(&record.doc_hash) && !doc_hash(&doc).eq_ignore_ascii_case(&record.doc_hash));
     // The harness hashes the target as it stands: the letter, or a multiple-choice task's option number.

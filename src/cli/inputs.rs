@@ -41,6 +41,11 @@ impl Inputs {
         Ok(inputs)
     }
 
+    /// Where the files lie.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+
     /// The traces; without any path, the recorded demo.
     pub fn open(&self, map: &[(String, String)]) -> Result<Vec<Trace>> {
         if self.paths.is_empty() {
@@ -51,16 +56,20 @@ impl Inputs {
             })?;
             return store::recorded_demo();
         }
-        let options = Options {
-            map: map.to_vec(),
-            cache_dir: hub::home().ok().map(|home| home.join("cache")),
-            ..Options::default()
-        };
-        let mut traces = import::open(&self.paths, &options)?;
+        let mut traces = import::open(&self.paths, &options(map))?;
         for set in &self.sets {
             name_by(set, &mut traces);
         }
         Ok(traces)
+    }
+}
+
+/// How files are opened: with a map, the cache in the data directory.
+pub(super) fn options(map: &[(String, String)]) -> Options {
+    Options {
+        map: map.to_vec(),
+        cache_dir: hub::home().ok().map(|home| home.join("cache")),
+        ..Options::default()
     }
 }
 

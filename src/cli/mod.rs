@@ -27,6 +27,8 @@ pub(crate) enum End {
     Done,
     /// By the user; what was finished is saved.
     Stopped,
+    /// By a signal of this number.
+    Signal(u8),
 }
 
 /// Marks an error as wrong usage: exit code 2.
@@ -58,6 +60,7 @@ pub fn main() -> ExitCode {
     match carry_out(cli) {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Stopped) => ExitCode::from(130),
+        Ok(End::Signal(number)) => ExitCode::from(128_u8.saturating_add(number)),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let is_usage = error.downcast_ref::<Usage>().is_some();

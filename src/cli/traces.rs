@@ -11,10 +11,40 @@ use super::prepare::Job;
 use super::{End, reports, usage};
 use crate::export::{self, Extra, Target};
 use crate::extract::Rule;
-use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode};
+use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode, Pairs};
+use crate::notes::Notes;
 use crate::run::Summary;
 use crate::trace::{Rows, Trace};
-use crate::{rescore, store, tui};
+use crate::tui::{How, Opener, Saved};
+use crate::{compare, import, rescore, store, tui};
+
+/// The finished and unfinished runs in the data directory, the newest first.
+fn saved_runs() -> Vec<Saved> {
+    let Ok(home) = crate::hub::home() else {
+        return Vec::new();
+    };
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        folders.sort();
+        folders
+    };
+    let mut runs = Vec::new();
+    for folder in folders(&home.join("runs")).into_iter().rev().take(200) {
+        let own = std::iter::once(folder.clone()).chain(folders(&folder));
+        runs.extend(own.filter(|path| store::is_run(path)).map(|path| {
+            Saved {
+                label: path
+                    .strip_prefix(home.join("runs"))
+                    .unwrap_or(&path)
+                    .display()
+                    .to_string(),
+                path,
+            }
+        }));
+    }
+    runs
+}
 
 /// Opens what the arguments name, with the picks of `--rule` where one is given.
 pub(super) fn load(args: &TraceArgs) -> Result<Vec<Trace>> {
@@ -65,22 +95,35 @@ pub(super) fn tui_options(look: &Look, filter: Option<String>, command: Option<V
 pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
     if let Some(filter) = &args.filter {
         // Words are checked before the screen is taken; names once the rows are there.
-        usage(Filter::parse(filter, Mode::Strict, &Rows::default()))?;
+        usage(Filter::parse_for_two(filter, Mode::Strict, &Rows::default()))?;
     }
     usage(args.trace.rule.as_deref().map(Rule::parse).transpose())?;
     // What comes from the hub is fetched before the screen is taken.
     let inputs = Inputs::find(&args.trace.paths)?;
-    let options = tui_options(look, args.filter.clone(), Some(command_of(args)));
+    let mut options = tui_options(look, args.filter.clone(), Some(command_of(args)));
+    options.follow = args.follow;
+    options.cache_dir = crate::hub::home().ok().map(|home| home.join("cache"));
+    if let Some(words) = &args.view {
+        if words == "help" {
+            let list: Vec<String> = tui::VIEW_WORDS
+                .iter()
+                .map(|(word, help)| format!("  {word:<10} {help}\n"))
+                .collect();
+            std::io::stdout().write_all(list.concat().as_bytes())?;
+            return Ok(End::Done);
+        }
+        options.place = usage(tui::Place::parse(words))?;
+    }
     if args.print {
-        let traces = open_inputs(&inputs, &args.trace)?;
         let (width, height) = crossterm::terminal::size().unwrap_or((120, 40));
-        let (width, height) = if std::io::stdout().is_terminal() {
-            (width, height)
-        } else {
-            (120, 40)
+        let (width, height) = match args.size {
+            Some(size) => size,
+            None if std::io::stdout().is_terminal() => (width, height),
+            None => (120, 40),
         };
         let mut out = std::io::stdout().lock();
-        out.write_all(tui::print_screen(traces, "", width, height, options)?.as_bytes())?;
+        let screen = tui::print_screen(&opener(&args.trace, inputs), (width, height), &options)?;
+        out.write_all(screen.as_bytes())?;
         return Ok(End::Done);
     }
     if !tui::can_draw() {
@@ -89,12 +132,34 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
         reports::print_table(&filtered(&traces, args.filter.as_deref())?)?;
         return Ok(End::Done);
     }
-    let trace_args = args.trace.clone();
-    let exit = tui::browse(move || open_inputs(&inputs, &trace_args), options)?;
+    let exit = tui::browse(opener(&args.trace, inputs), options)?;
     if args.stats_on_exit {
         println!("{}", exit.stats_json());
     }
-    Ok(End::Done)
+    Ok(match exit.how {
+        How::Signal(number) => End::Signal(number),
+        How::Hangup => End::Signal(1),
+        How::Done | How::Stopped => End::Done,
+    })
+}
+
+/// How the screen opens what the arguments name.
+fn opener(args: &TraceArgs, inputs: Inputs) -> Opener {
+    let (all, other) = (args.clone(), args.clone());
+    let (opened, first, stamped) = (inputs.clone(), inputs.clone(), inputs);
+    let map = args.map.clone();
+    let opener = Opener::new(move || open_inputs(&opened, &all))
+        .stamped(move || import::stamp(stamped.paths()))
+        .opening_others(move |path| {
+            let paths = vec![path.to_owned()];
+            load(&TraceArgs { paths, ..other.clone() })
+        })
+        .listing(saved_runs);
+    // Another rule reads every output before a pick can be shown.
+    if args.rule.is_some() {
+        return opener;
+    }
+    opener.peeking(move || import::peek(first.paths(), &super::inputs::options(&map)))
 }
 
 /// The command that opens the same traces again, without its filter.
@@ -136,11 +201,27 @@ fn read_filter(traces: &[Trace], line: &str) -> Result<Filter> {
             }
         }
     }
-    usage(Filter::parse(line, Mode::Strict, &names))
+    let parse = if traces.len() == 2 {
+        Filter::parse_for_two
+    } else {
+        Filter::parse
+    };
+    usage(parse(line, Mode::Strict, &names))
+}
+
+/// What two runs say of each other's rows, for a filter that asks.
+fn pairs(traces: &[Trace], filter: &Filter) -> Vec<Pairs> {
+    match traces {
+        [a, b] if filter.needs_pairs() => {
+            let (of_a, of_b) = Pairs::of_both(&a.rows, &b.rows, &compare::pair(&a.rows, &b.rows));
+            vec![of_a, of_b]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The rows of a trace that pass a filter.
-fn select(trace: &Trace, filter: &Filter) -> Result<Vec<u32>> {
+fn select(trace: &Trace, filter: &Filter, pairs: Option<&Pairs>) -> Result<Vec<u32>> {
     let agreement = filter.needs_agreement().then(|| Agreement::of(&trace.rows));
     let derived = if filter.needs_derived() {
         let rule = shown_rule(trace);
@@ -150,9 +231,12 @@ fn select(trace: &Trace, filter: &Filter) -> Result<Vec<u32>> {
     } else {
         None
     };
+    let notes = filter.needs_notes().then(|| Notes::load(trace)).transpose()?;
     let context = FilterContext {
         derived: derived.as_ref(),
         agreement: agreement.as_ref(),
+        notes: notes.as_ref(),
+        pairs,
         ..FilterContext::new(&trace.rows)
     };
     filter.select_all(&context, &*trace.texts)
@@ -173,10 +257,11 @@ pub(super) fn filtered(traces: &[Trace], line: Option<&str>) -> Result<Vec<Trace
         return Ok(traces.to_vec());
     };
     let filter = read_filter(traces, line)?;
+    let pairs = pairs(traces, &filter);
     let mut kept = Vec::new();
-    for trace in traces {
+    for (at, trace) in traces.iter().enumerate() {
         let mut rows = Rows::default();
-        for row in select(trace, &filter)? {
+        for row in select(trace, &filter, pairs.get(at))? {
             rows.push_row(&trace.rows, row as usize);
         }
         kept.push(Trace { rows, ..trace.clone() });
@@ -225,8 +310,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
     }
     let filter = read_filter(&traces, args.filter.as_deref().unwrap_or_default())?;
     let mut taken: Vec<PathBuf> = Vec::new();
-    for trace in &traces {
-        let mut rows = select(trace, &filter)?;
+    let pairs = pairs(&traces, &filter);
+    for (at, trace) in traces.iter().enumerate() {
+        let mut rows = select(trace, &filter, pairs.get(at))?;
         if args.whole_questions {
             rows = export::whole_questions(&trace.rows, &rows);
         }
@@ -248,6 +334,12 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
         {
             anyhow::bail!("{to} is what is being read; an export never replaces its input");
         }
+        let is_noted = with.iter().any(|extra| matches!(extra, Extra::Note | Extra::Marks));
+        let notes = if is_noted {
+            Notes::load(trace)?
+        } else {
+            Notes::default()
+        };
         let about = export::estimate(trace, &rows)?;
         eprintln!(
             "{}: {} rows, about {} → {}",
@@ -262,8 +354,9 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
             force: args.force,
             with: with.clone(),
             rule: shown_rule(trace),
-            notes: std::collections::HashMap::new(),
-            marks: std::collections::HashSet::new(),
+            notes: notes.texts(),
+            marks: notes.marked().collect(),
+            labels: notes.labels(),
         };
         let written = export::write(trace, &rows, &options).context("nothing was exported")?;
         eprintln!(
@@ -293,8 +386,8 @@ fn beside(path: &Path, name: &str, taken: &[PathBuf]) -> PathBuf {
         };
         path.with_file_name(format!("{stem}-{name}{number}{ending}"))
     };
-    let free = (1..).map(numbered).find(|path| !taken.contains(path));
-    free.unwrap_or_else(|| numbered(1))
+    let mut free = (1..=taken.len() + 1).map(numbered);
+    free.find(|path| !taken.contains(path)).unwrap_or_else(|| numbered(1))
 }
 
 fn bytes(count: u64) -> String {

@@ -103,7 +103,11 @@ pub struct Comparison {
 
 impl Comparison {
     pub fn of(a: &Rows, b: &Rows) -> Comparison {
-        let pairing = pair(a, b);
+        Comparison::over(pair(a, b), a, b)
+    }
+
+    /// The same over rows that are paired already, all or some of them.
+    pub fn over(pairing: Pairing, a: &Rows, b: &Rows) -> Comparison {
         let mut overall = Sums::default();
         let mut categories = vec![Sums::default(); a.category.list().len()];
         for pairs in pairing

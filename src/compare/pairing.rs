@@ -15,6 +15,18 @@ pub struct Pairing {
 }
 
 impl Pairing {
+    /// Only what belongs to some rows of A; rows that B alone has stay.
+    #[must_use]
+    pub fn among(&self, is_wanted: impl Fn(u32) -> bool) -> Pairing {
+        let pairs = |list: &[(u32, u32)]| list.iter().copied().filter(|(x, _)| is_wanted(*x)).collect();
+        Pairing {
+            pairs: pairs(&self.pairs),
+            changed: pairs(&self.changed),
+            only_a: self.only_a.iter().copied().filter(|row| is_wanted(*row)).collect(),
+            only_b: self.only_b.clone(),
+        }
+    }
+
     /// Changed questions, once each: a row of A and a row of B.
     pub fn changed_questions(&self, a: &Rows) -> Vec<(u32, u32)> {
         let mut questions = self.changed.clone();

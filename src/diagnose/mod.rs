@@ -157,6 +157,17 @@ impl Marks {
         usize::from(self.0 >> 8).checked_sub(1).map(|index| Cause::ALL[index])
     }
 
+    /// All of it as a number, for [`Marks::from_bits`].
+    pub fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// From [`Marks::bits`]; the number of a cause that there is not is dropped.
+    pub fn from_bits(bits: u16) -> Marks {
+        let has_cause = usize::from(bits >> 8) <= Cause::ALL.len();
+        Marks(if has_cause { bits } else { bits & 0xff })
+    }
+
     fn set(&mut self, mark: Mark, is_set: bool) {
         self.0 |= u16::from(is_set) << mark as u16;
     }

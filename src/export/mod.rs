@@ -3,7 +3,9 @@
 mod csv;
 mod jsonl;
 mod lm_eval;
+mod pairs;
 mod parquet;
+mod target;
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -12,6 +14,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
+pub use pairs::write_pairs;
+pub use target::is_input;
+
+use self::target::{real_path, refuse};
 use crate::extract::Rule;
 use crate::trace::{Rows, Trace};
 
@@ -131,6 +137,8 @@ pub struct Options {
     pub notes: std::collections::HashMap<u32, String>,
     /// Marked rows.
     pub marks: HashSet<u32>,
+    /// Letters that a person gave, by row; written with the marks where there are some.
+    pub labels: std::collections::HashMap<u32, char>,
 }
 
 impl Options {
@@ -144,6 +152,7 @@ impl Options {
             rule: Rule::parse(crate::extract::ALL[0].0)?,
             notes: std::collections::HashMap::new(),
             marks: HashSet::new(),
+            labels: std::collections::HashMap::new(),
         })
     }
 }
@@ -243,62 +252,6 @@ fn stream(
         rows: slice.rows.len(),
         bytes: out.bytes,
     })
-}
-
-/// Where a link leads: the file behind it is what is written.
-fn real_path(path: &Path) -> PathBuf {
-    let is_link = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.file_type().is_symlink());
-    let target = is_link.then(|| std::fs::read_link(path).ok()).flatten();
-    match (std::fs::canonicalize(path), target) {
-        (Ok(real), Some(_)) => real,
-        // A link to nothing yet.
-        (Err(_), Some(target)) => path.parent().unwrap_or(Path::new("")).join(target),
-        _ => path.to_owned(),
-    }
-}
-
-fn refuse(path: &Path, trace: &Trace, force: bool) -> Result<()> {
-    if is_input(path, trace) {
-        bail!(
-            "{} is what is being read; an export never replaces its input",
-            path.display()
-        );
-    }
-    if path.is_dir() {
-        bail!("{} is a folder; name a file in it", path.display());
-    }
-    if path.exists() && !force {
-        bail!("{} exists; --force replaces it", path.display());
-    }
-    Ok(())
-}
-
-/// Whether a path leads, by whatever name, to a file that the trace is read from.
-pub fn is_input(path: &Path, trace: &Trace) -> bool {
-    let mut inputs = trace.texts.files();
-    inputs.extend(trace.path.clone());
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let Some(target) = real(path) else { return false };
-    inputs.iter().any(|input| {
-        let is_inside_run =
-            |input: &Path| target.parent() == Some(input) && crate::store::is_run(input) && target.is_file();
-        real(input).is_some_and(|input| input == target || is_inside_run(&input) || is_same_file(&input, &target))
-    })
-}
-
-/// Whether two names lead to one file.
-#[cfg(unix)]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (std::fs::metadata(one), std::fs::metadata(other)) {
-        (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
-        _ => false,
-    }
-}
-
-#[cfg(not(unix))]
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    one == other
 }
 
 /// A writer that counts what goes through.
@@ -410,6 +363,10 @@ impl Slice<'_> {
                 }
                 Extra::Marks => {
                     source.insert("marks".into(), self.options.marks.contains(&row).into());
+                    if !self.options.labels.is_empty() {
+                        let label = self.options.labels.get(&row).map(char::to_string);
+                        source.insert("label".into(), label.into());
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What a word may become, with counts under the filter so far.
 
 use super::parse::split;
-use super::{Column, Context, Filter, Mode, WORDS};
+use super::{Column, Context, Filter, Mode, TWO_RUNS, WORDS};
 use crate::diagnose::Cause;
 
 /// One way to go on with the word under the cursor.
@@ -14,7 +14,8 @@ pub struct Completion {
 }
 
 /// Words that begin as the one that ends at `cursor` does; values of `cat:` and its like with counts, most rows first.
-pub fn complete(text: &str, cursor: usize, context: &Context) -> Vec<Completion> {
+/// `None` where `stopped` says so: counting takes a while on a million rows.
+pub fn complete(text: &str, cursor: usize, context: &Context, stopped: &dyn Fn() -> bool) -> Option<Vec<Completion>> {
     let cursor = floor_boundary(text, cursor);
     let span = split(text)
         .into_iter()
@@ -26,7 +27,11 @@ pub fn complete(text: &str, cursor: usize, context: &Context) -> Vec<Completion>
         None => ("", typed),
     };
     let rest = format!("{} {}", &text[..span.start], &text[span.end..]);
-    let others = Filter::parse(&rest, Mode::Typing, context.rows).unwrap_or_default();
+    let parse = match context.pairs {
+        Some(_) => Filter::parse_for_two,
+        None => Filter::parse,
+    };
+    let others = parse(&rest, Mode::Typing, context.rows).unwrap_or_default();
     let among = others.select(context);
     let candidates: Vec<String> = match body.split_once(':') {
         Some((name, value)) => values(name, value, context),
@@ -34,25 +39,27 @@ pub fn complete(text: &str, cursor: usize, context: &Context) -> Vec<Completion>
             .iter()
             .map(|(word, _)| (*word).to_owned())
             .filter(|word| word.starts_with(body))
+            .filter(|word| context.pairs.is_some() || !TWO_RUNS.contains(&word.as_str()))
             .collect(),
     };
-    let mut completions: Vec<Completion> = candidates
-        .into_iter()
-        .map(|word| {
-            let word = format!("{negation}{word}");
-            let count = Filter::parse(&word, Mode::Strict, context.rows)
-                .ok()
-                .filter(|filter| filter.fields().is_empty() && !filter.is_empty())
-                .filter(|filter| !filter.needs_derived() || context.derived.is_some())
-                .filter(|filter| !filter.needs_agreement() || context.agreement.is_some())
-                .map(|filter| filter.select_among(context, among.iter().copied()).len());
-            Completion { word, count }
-        })
-        .collect();
+    let mut completions = Vec::new();
+    for word in candidates {
+        if stopped() {
+            return None;
+        }
+        let word = format!("{negation}{word}");
+        let count = parse(&word, Mode::Strict, context.rows)
+            .ok()
+            .filter(|filter| filter.fields().is_empty() && !filter.is_empty())
+            .filter(|filter| !filter.needs_derived() || context.derived.is_some())
+            .filter(|filter| !filter.needs_agreement() || context.agreement.is_some())
+            .map(|filter| filter.select_among(context, among.iter().copied()).len());
+        completions.push(Completion { word, count });
+    }
     if body.contains(':') {
         completions.sort_by_key(|completion| std::cmp::Reverse(completion.count.unwrap_or(0)));
     }
-    completions
+    Some(completions)
 }
 
 fn floor_boundary(text: &str, at: usize) -> usize {
@@ -78,8 +85,12 @@ fn values(name: &str, value: &str, context: &Context) -> Vec<String> {
         "flag" => Column::Flag.known(context.rows),
         "finish" => Column::Finish.known(context.rows),
         "why" => Cause::ALL.iter().map(|cause| cause.name().to_owned()).collect(),
+        "agree" => {
+            let most = context.agreement.and_then(|agreement| agreement.attempts.iter().max());
+            numbers(0..=i64::from(most.copied().unwrap_or(0)))
+        }
         "at" => numbers(context.rows.attempt.iter().map(|attempt| i64::from(*attempt))),
-        "seed" => numbers(context.rows.seed.iter().copied().filter(|seed| *seed != i64::MIN)),
+        "seed" => numbers((0..context.rows.seed.len()).filter_map(|row| context.rows.seed(row))),
         _ => Vec::new(),
     };
     names

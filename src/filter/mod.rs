@@ -3,13 +3,19 @@
 //! Words joined by blanks mean AND, commas inside a word OR, a leading `-` negates, `|` between groups means OR.
 //! The same text works on the screen, as `-f` and in `export`.
 
+mod agreement;
 mod complete;
+mod derived;
+mod pairs;
 mod parse;
 mod select;
 
+pub use agreement::Agreement;
 pub use complete::{Completion, complete};
-pub use parse::{Mode, State, Word};
-pub use select::{Agreement, Context, Derived};
+pub use derived::{Derived, Place as DerivedPlace};
+pub use pairs::{Fact, Pairs};
+pub use parse::{Mode, State, Word, words};
+pub use select::Context;
 
 use std::collections::HashSet;
 
@@ -62,8 +68,20 @@ pub const WORDS: &[(&str, &str)] = &[
     ),
     ("same-wrong", "every attempt picks the same wrong letter"),
     ("split", "no pick has a majority of the attempts"),
-    ("marked", "rows that you marked"),
+    (
+        "changed",
+        "two runs only: the other run asks another question under this number",
+    ),
+    ("gold-changed", "two runs only: a changed question with another gold"),
+    ("a-only", "two runs only: the first is right, the second wrong"),
+    ("b-only", "two runs only: the second is right, the first wrong"),
+    ("other-pick", "two runs only: the same question, another pick"),
+    ("marked", "rows that you marked (m)"),
+    ("note:", "rows whose note contains (#): note:key"),
 ];
+
+/// The words that take two runs.
+pub const TWO_RUNS: [&str; 5] = ["changed", "gold-changed", "a-only", "b-only", "other-pick"];
 
 /// One condition on a row.
 #[derive(Debug, Clone)]
@@ -82,6 +100,8 @@ pub(crate) enum Test {
     SameWrong,
     Split,
     Marked,
+    Note(Vec<Regex>),
+    Pair(Fact),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,6 +181,28 @@ impl Filter {
         self.groups.iter().flatten()
     }
 
+    /// The filter without the words that choose categories, subjects and exams.
+    #[must_use]
+    pub fn without_categories(&self) -> Filter {
+        let is_other = |term: &&Term| {
+            let chooses = matches!(
+                term.test,
+                Test::Column(Column::Category | Column::Subject | Column::Exam, _)
+            );
+            !chooses
+        };
+        let rest = |group: &Vec<Term>| group.iter().filter(is_other).cloned().collect();
+        Filter {
+            groups: self.groups.iter().map(rest).collect(),
+            ..Filter::default()
+        }
+    }
+
+    /// Whether a word chooses categories, subjects or exams.
+    pub fn chooses_categories(&self) -> bool {
+        self.without_categories().terms().count() < self.terms().count()
+    }
+
     /// The long text columns that must be read to decide.
     pub fn fields(&self) -> Vec<Field> {
         let mut fields: Vec<Field> = Vec::new();
@@ -178,6 +220,17 @@ impl Filter {
     pub fn needs_derived(&self) -> bool {
         self.terms()
             .any(|term| matches!(term.test, Test::Why(_) | Test::Mark(_)))
+    }
+
+    /// Whether marks or notes are needed to decide.
+    pub fn needs_notes(&self) -> bool {
+        self.terms()
+            .any(|term| matches!(term.test, Test::Marked | Test::Note(_)))
+    }
+
+    /// Whether a second run is needed to decide.
+    pub fn needs_pairs(&self) -> bool {
+        self.terms().any(|term| matches!(term.test, Test::Pair(_)))
     }
 
     /// Whether the agreement of attempts is needed to decide.
@@ -309,7 +362,8 @@ mod tests {
     #[test]
     fn completion_counts_under_the_filter_so_far() {
         let trace = trace();
-        let found = complete("wrong cat:", 10, &Context::new(&trace.rows));
+        let found = complete("wrong cat:", 10, &Context::new(&trace.rows), &|| false).unwrap();
+        assert!(complete("wrong cat:", 10, &Context::new(&trace.rows), &|| true).is_none());
         let counts: Vec<(&str, Option<usize>)> = found.iter().map(|c| (c.word.as_str(), c.count)).collect();
         assert_eq!(
             counts,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use anyhow::{Context as _, Result, anyhow, bail};
 use regex::{Regex, RegexBuilder};
 
-use super::{Column, Filter, Numeric, Term, Test, WORDS};
+use super::{Column, Fact, Filter, Numeric, Term, Test, WORDS};
 use crate::diagnose::{Cause, Mark};
 use crate::trace::{Field, Rows};
 
@@ -51,6 +51,15 @@ impl Filter {
     /// # Errors
     /// In [`Mode::Strict`] for anything not understood; in both modes never for an unfinished word while typing.
     pub fn parse(text: &str, mode: Mode, rows: &Rows) -> Result<Filter> {
+        Filter::read(text, mode, rows, false)
+    }
+
+    /// The same where two runs are open: words about both are known too.
+    pub fn parse_for_two(text: &str, mode: Mode, rows: &Rows) -> Result<Filter> {
+        Filter::read(text, mode, rows, true)
+    }
+
+    fn read(text: &str, mode: Mode, rows: &Rows, has_two_runs: bool) -> Result<Filter> {
         let mut filter = Filter {
             text: text.to_owned(),
             ..Filter::default()
@@ -67,7 +76,11 @@ impl Filter {
                 None => (false, word),
             };
             let mut why = None;
-            let read = match read_word(body, rows, mode) {
+            let read = read_word(body, rows, mode).and_then(|read| match read {
+                Read::Test(Test::Pair(_)) if !has_two_runs => bail!("`{body}` takes two runs; open them together"),
+                read => Ok(read),
+            });
+            let read = match read {
                 Ok(read) => read,
                 Err(error) if mode == Mode::Typing => {
                     why = Some(first_clause(&format!("{error:#}")));
@@ -103,6 +116,13 @@ impl Filter {
             filter.words.push(Word { span, state, why });
         }
         filter.groups.push(group);
+        let texts = filter
+            .terms()
+            .filter(|term| matches!(term.test, Test::Text(..)))
+            .count();
+        if texts > MOST_TEXTS {
+            bail!("{texts} texts to look for; at most {MOST_TEXTS} fit into one filter");
+        }
         // `| wrong` while typing: an empty side chooses nothing of its own, unless it is the only one.
         if filter.groups.len() > 1 {
             if mode == Mode::Strict && filter.groups.iter().any(Vec::is_empty) {
@@ -114,6 +134,9 @@ impl Filter {
     }
 }
 
+/// Text words of one filter: which of them hold on a row is kept in the bits of a number.
+const MOST_TEXTS: usize = 64;
+
 fn list() -> String {
     WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" ")
 }
@@ -122,6 +145,11 @@ fn list() -> String {
 fn first_clause(text: &str) -> String {
     let clause = text.split([';', '\n', '(']).next().unwrap_or_default().trim();
     clause.trim_end_matches(':').chars().take(60).collect()
+}
+
+/// The words of a line, parted as the filter parts them.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    split(text).into_iter().map(|span| &text[span])
 }
 
 /// Splits at blanks outside quotes and outside `re:/.../`; `|` between blanks stands alone.
@@ -139,7 +167,7 @@ pub(super) fn split(text: &str) -> Vec<Range<usize>> {
         } else {
             let first = *start.get_or_insert(at);
             let body = text[first..at].trim_start_matches('-');
-            if c == '/' && body == "re:" {
+            if c == '/' && matches!(body, "re:" | "lab:") {
                 pattern = true;
             } else if c == '/' && pattern && before != '\\' {
                 pattern = false;
@@ -215,6 +243,11 @@ fn bare(word: &str) -> Option<Test> {
         "same-wrong" => Test::SameWrong,
         "split" => Test::Split,
         "marked" => Test::Marked,
+        "changed" => Test::Pair(Fact::Changed),
+        "gold-changed" => Test::Pair(Fact::GoldChanged),
+        "a-only" => Test::Pair(Fact::AOnly),
+        "b-only" => Test::Pair(Fact::BOnly),
+        "other-pick" => Test::Pair(Fact::OtherPick),
         _ => return None,
     })
 }
@@ -258,6 +291,7 @@ fn read_named(name: &str, value: &str, rows: &Rows, mode: Mode) -> Result<Read> 
         "text" => Read::Test(Test::Text(Field::Completion, literals(&list)?)),
         "prompt" => Read::Test(Test::Text(Field::Prompt, literals(&list)?)),
         "question" => Read::Test(Test::Text(Field::Question, literals(&list)?)),
+        "note" => Read::Test(Test::Note(literals(&list)?)),
         "re" => read_regex(value)?,
         "chars" => Read::Test(Test::Number(Numeric::Chars, ranges(name, &list)?)),
         "agree" => match ranges(name, &list)?[..] {

@@ -1,152 +1,25 @@
 //! From tests to rows.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use anyhow::Result;
 
-use super::{Column, Filter, Numeric, Term, Test};
-use crate::diagnose::{Answer, Marks, diagnose};
-use crate::extract::Rule;
-use crate::record::{INVALID, split_prompt};
+use super::pairs::Pairs;
+use super::{Agreement, Column, Derived, Filter, Numeric, Term, Test};
+use crate::notes::Notes;
+use crate::record::INVALID;
 use crate::trace::{Field, Names, Rows, Texts};
 
-/// What was found out about each row's text, once, aside: why it is invalid, and the marks it bears.
-#[derive(Debug, Clone, Default)]
-pub struct Derived {
-    pub marks: Vec<Marks>,
-}
-
-impl Derived {
-    /// Reads every output once. `rule` is the rule by which the picks are shown; `go_on` hears of each row read and may
-    /// break, which gives `None`.
-    pub fn of(
-        rows: &Rows,
-        texts: &dyn Texts,
-        rule: &Rule,
-        go_on: &mut dyn FnMut(usize) -> ControlFlow<()>,
-    ) -> Result<Option<Derived>> {
-        let mut marks = vec![Marks::default(); rows.len()];
-        let mut stopped = false;
-        let options = option_counts(rows, texts)?;
-        // Rows without an output (cloze) keep a diagnosis too: an invalid one has a cause.
-        let diagnosis = |row: usize, text: &str| {
-            let answer = Answer {
-                text,
-                pick: rows.pick.get(row),
-                finish: rows.finish[row],
-                flags: rows.flags.get(row),
-                options: usize::from(options[row]),
-            };
-            diagnose(rule, &answer).marks
-        };
-        texts.scan(
-            Field::Completion,
-            &|row| rows.chars[row] > 0 || rows.is_invalid(row),
-            &mut |row, text| {
-                marks[row] = diagnosis(row, text);
-                let flow = go_on(row);
-                stopped |= flow.is_break();
-                flow
-            },
-        )?;
-        Ok((!stopped).then_some(Derived { marks }))
-    }
-}
-
-/// Options of each row; counted in the prompt where the file does not say and the pick could lie beyond them.
-fn option_counts(rows: &Rows, texts: &dyn Texts) -> Result<Vec<u8>> {
-    let mut counts = rows.options.clone();
-    let unknown = |row: usize| rows.options[row] == 0 && rows.pick_index(row).is_some_and(|index| index > 2);
-    if (0..rows.len()).any(unknown) {
-        texts.scan(Field::Prompt, &unknown, &mut |row, prompt| {
-            counts[row] = u8::try_from(split_prompt(prompt).options.len()).unwrap_or(u8::MAX);
-            ControlFlow::Continue(())
-        })?;
-    }
-    Ok(counts)
-}
-
-/// How the attempts at each question agree.
-#[derive(Debug, Clone, Default)]
-pub struct Agreement {
-    /// A question number for each row.
-    pub question: Vec<u32>,
-    pub attempts: Vec<u16>,
-    /// Attempts that gave the most frequent pick; [`INVALID`] is no pick.
-    pub agree: Vec<u16>,
-    /// All attempts gave one same letter, and it is wrong.
-    pub same_wrong: Vec<bool>,
-}
-
-impl Agreement {
-    pub fn of(rows: &Rows) -> Agreement {
-        let mut agreement = Agreement::default();
-        let mut numbers: HashMap<(u32, i64), u32> = HashMap::new();
-        let mut first: Vec<usize> = Vec::new();
-        let mut last = None;
-        for row in 0..rows.len() {
-            let key = rows.question_key(row);
-            let question = match last {
-                Some((before, question)) if before == key => question,
-                _ => *numbers.entry(key).or_insert_with(|| {
-                    first.push(row);
-                    first.len() as u32 - 1
-                }),
-            };
-            last = Some((key, question));
-            agreement.question.push(question);
-        }
-        let invalid = rows.pick.find(INVALID);
-        let mut picks: Vec<Vec<(u32, u16)>> = vec![Vec::new(); first.len()];
-        agreement.attempts = vec![0; first.len()];
-        let mut any_ok = vec![false; first.len()];
-        for row in 0..rows.len() {
-            let question = agreement.question[row] as usize;
-            agreement.attempts[question] = agreement.attempts[question].saturating_add(1);
-            any_ok[question] |= rows.correct[row];
-            let code = rows.pick.code(row);
-            if Some(code) == invalid {
-                continue;
-            }
-            match picks[question].iter_mut().find(|(pick, _)| *pick == code) {
-                Some((_, count)) => *count += 1,
-                None => picks[question].push((code, 1)),
-            }
-        }
-        agreement.agree = picks
-            .iter()
-            .map(|picks| picks.iter().map(|(_, n)| *n).max().unwrap_or(0))
-            .collect();
-        agreement.same_wrong = (0..first.len())
-            .map(|q| agreement.attempts[q] > 1 && agreement.agree[q] == agreement.attempts[q] && !any_ok[q])
-            .collect();
-        agreement
-    }
-
-    /// Whether no pick has more than half of the attempts.
-    pub fn is_split(&self, row: usize) -> bool {
-        let question = self.question[row] as usize;
-        self.attempts[question] > 1 && self.agree[question] * 2 <= self.attempts[question]
-    }
-}
-
 /// What a filter decides on.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     pub rows: &'a Rows,
     /// `None` while it is not computed yet: `why:` and the marks then choose nothing.
     pub derived: Option<&'a Derived>,
     pub agreement: Option<&'a Agreement>,
-    pub marked: Option<&'a dyn Fn(usize) -> bool>,
-}
-
-impl std::fmt::Debug for Context<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Context")
-            .field("rows", &self.rows.len())
-            .finish_non_exhaustive()
-    }
+    pub notes: Option<&'a Notes>,
+    /// What the other run says of each row, where there are two.
+    pub pairs: Option<&'a Pairs>,
 }
 
 impl<'a> Context<'a> {
@@ -155,7 +28,8 @@ impl<'a> Context<'a> {
             rows,
             derived: None,
             agreement: None,
-            marked: None,
+            notes: None,
+            pairs: None,
         }
     }
 }
@@ -198,8 +72,8 @@ impl Filter {
             .collect()
     }
 
-    /// Reads the text that the filter needs and calls `hit` with each row that passes, in row order where only one
-    /// text column is asked for. Stops when `hit` or `go_on` breaks.
+    /// Reads the text that the filter needs and calls `hit` with each row that passes, in row order. Stops when `hit` or
+    /// `go_on` breaks.
     pub fn select_by_text(
         &self,
         context: &Context,
@@ -219,51 +93,50 @@ impl Filter {
         let possible: Vec<bool> = (0..context.rows.len())
             .map(|row| bound.passes(context, row, &|_| None))
             .collect();
-        let mut found: Vec<Vec<bool>> = tests.iter().map(|_| Vec::new()).collect();
-        let (last, earlier) = match fields.split_last() {
-            Some((last, earlier)) => (*last, earlier),
-            None => {
-                for row in (0..context.rows.len()).filter(|row| possible[*row]) {
-                    if hit(row as u32).is_break() {
-                        break;
-                    }
+        let Some((last, earlier)) = fields.split_last() else {
+            for row in (0..context.rows.len()).filter(|row| possible[*row]) {
+                if hit(row as u32).is_break() {
+                    break;
                 }
-                return Ok(());
             }
+            return Ok(());
         };
+        // The tests of a field that hold on a text, a bit each.
+        let holding = |field: Field, text: &str| -> u64 {
+            let of_field = tests.iter().enumerate().filter(|(_, (of, _))| *of == field);
+            let held = of_field.filter(|(_, (_, patterns))| patterns.iter().any(|pattern| pattern.is_match(text)));
+            held.fold(0, |bits, (test, _)| bits | 1 << test)
+        };
+        let mut found = vec![0_u64; if earlier.is_empty() { 0 } else { possible.len() }];
         let mut stopped = false;
         for field in earlier {
-            for (test, flags) in tests.iter().zip(&mut found) {
-                if test.0 == *field {
-                    *flags = vec![false; context.rows.len()];
-                }
-            }
-            texts.scan(*field, &|row| possible[row], &mut |row, text| {
-                for ((_, patterns), flags) in tests.iter().zip(&mut found).filter(|((of, _), _)| of == field) {
-                    flags[row] = patterns.iter().any(|pattern| pattern.is_match(text));
-                }
-                let flow = go_on(row);
-                stopped |= flow.is_break();
-                flow
-            })?;
+            texts.map(
+                *field,
+                &|row| possible[row],
+                &|_, text| holding(*field, text),
+                &mut |row, bits| {
+                    found[row] |= bits;
+                    let flow = go_on(row);
+                    stopped |= flow.is_break();
+                    flow
+                },
+            )?;
             if stopped {
                 return Ok(());
             }
         }
-        texts.scan(last, &|row| possible[row], &mut |row, text| {
-            let passed = bound.passes(context, row, &|test| {
-                let (field, patterns) = tests[test];
-                Some(if field == last {
-                    patterns.iter().any(|pattern| pattern.is_match(text))
-                } else {
-                    found[test][row]
-                })
-            });
-            if passed {
-                hit(row as u32)?;
-            }
-            go_on(row)
-        })
+        texts.map(
+            *last,
+            &|row| possible[row],
+            &|_, text| holding(*last, text),
+            &mut |row, bits| {
+                let bits = bits | found.get(row).copied().unwrap_or(0);
+                if bound.passes(context, row, &|test| Some(bits & 1 << test != 0)) {
+                    hit(row as u32)?;
+                }
+                go_on(row)
+            },
+        )
     }
 
     /// Every row that passes, text tests included; for use without a screen.
@@ -382,7 +255,7 @@ impl Bound<'_> {
                 Test::Number(what, ranges) => {
                     let number = match what {
                         Numeric::Attempt => i64::from(rows.attempt[row]),
-                        Numeric::Seed => rows.seed[row],
+                        Numeric::Seed => rows.seed(row).unwrap_or(i64::MIN),
                         Numeric::Question => rows.question_id[row],
                         Numeric::Chars => i64::from(rows.chars[row]),
                     };
@@ -397,7 +270,12 @@ impl Bound<'_> {
                     .agreement
                     .is_some_and(|agreement| agreement.same_wrong[agreement.question[row] as usize]),
                 Test::Split => context.agreement.is_some_and(|agreement| agreement.is_split(row)),
-                Test::Marked => context.marked.is_some_and(|marked| marked(row)),
+                Test::Marked => context.notes.is_some_and(|notes| notes.is_marked(row as u32)),
+                Test::Note(patterns) => context.notes.is_some_and(|notes| {
+                    let text = notes.text(row as u32);
+                    !text.is_empty() && patterns.iter().any(|pattern| pattern.is_match(text))
+                }),
+                Test::Pair(fact) => context.pairs.is_some_and(|pairs| pairs.holds(row, *fact)),
                 Test::Wrong | Test::Ok | Test::Invalid | Test::Column(..) | Test::Text(..) => true,
             },
         }

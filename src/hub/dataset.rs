@@ -40,17 +40,19 @@ pub(super) fn traces(id: &str, files: &[String]) -> Result<Vec<String>> {
         });
         wanted.cloned().collect()
     };
+    let is_zip = |file: &String| Path::new(file).extension().is_some_and(|ending| ending == "zip");
     let mut found = of(&[".parquet"]);
     if found.is_empty() {
         found = of(&ROWS);
     }
     if found.is_empty() {
-        found = files.iter().filter(|file| file.ends_with(".zip")).cloned().collect();
+        found = of(&[""]).into_iter().filter(|file| is_zip(file)).collect();
     }
     if found.is_empty() {
         bail!("{id} has no files that could be traces; it has {}", some_of(files));
     }
-    let is_note = |file: &&String| is_provenance(file) && file.ends_with(".json");
+    let is_note =
+        |file: &&String| is_provenance(file) && Path::new(file).extension().is_some_and(|ending| ending == "json");
     found.extend(files.iter().filter(is_note).cloned());
     Ok(found)
 }

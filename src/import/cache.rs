@@ -71,8 +71,15 @@ pub(crate) fn place(folder: Option<&Path>, parts: &[Part], format: &str, map: &[
     })
 }
 
-/// The kept index, if it is there, whole, and of the same files.
-pub(crate) fn load(place: &Place) -> Option<Vec<Indexed>> {
+impl Place {
+    /// Whether an index of the files as they are is kept there.
+    pub fn is_kept(&self) -> bool {
+        header(self).is_some()
+    }
+}
+
+/// The beginning of a kept index of the same files, and the columns that follow.
+fn header(place: &Place) -> Option<(Header, Columns)> {
     let mut file = File::open(&place.file).ok()?;
     let mut start = [0; MAGIC.len() + 8];
     file.read_exact(&mut start).ok()?;
@@ -87,7 +94,12 @@ pub(crate) fn load(place: &Place) -> Option<Vec<Indexed>> {
         return None;
     }
     let left = left.checked_sub(start.len() as u64 + length)?;
-    let mut columns = Columns { file, left };
+    Some((header, Columns { file, left }))
+}
+
+/// The kept index, if it is there, whole, and of the same files.
+pub(crate) fn load(place: &Place) -> Option<Vec<Indexed>> {
+    let (header, mut columns) = header(place)?;
     let all = header
         .series
         .into_iter()
@@ -151,14 +163,14 @@ fn write_series(indexed: &Indexed, out: &mut dyn Write) -> Result<()> {
     let rows = &indexed.rows;
     let mut number = |bytes: &[u8]| out.write_all(bytes);
     rows.question_id.iter().try_for_each(|id| number(&id.to_le_bytes()))?;
-    rows.seed.iter().try_for_each(|seed| number(&seed.to_le_bytes()))?;
+    (0..rows.len()).try_for_each(|row| number(&rows.seed(row).unwrap_or(i64::MIN).to_le_bytes()))?;
     rows.doc.iter().try_for_each(|doc| number(&doc.to_le_bytes()))?;
     rows.attempt
         .iter()
         .try_for_each(|attempt| number(&attempt.to_le_bytes()))?;
     rows.chars.iter().try_for_each(|chars| number(&chars.to_le_bytes()))?;
     for names in names_of(rows) {
-        names.codes().iter().try_for_each(|code| number(&code.to_le_bytes()))?;
+        names.codes().try_for_each(|code| number(&code.to_le_bytes()))?;
     }
     rows.correct
         .iter()
@@ -230,7 +242,13 @@ impl Columns {
         };
         let rows = Rows {
             question_id: self.take(count, i64::from_le_bytes)?,
-            seed: self.take(count, i64::from_le_bytes)?,
+            seed: self.take(count, i64::from_le_bytes).map(|seeds| {
+                if seeds.iter().all(|seed| *seed == i64::MIN) {
+                    Vec::new()
+                } else {
+                    seeds
+                }
+            })?,
             doc: self.take(count, u64::from_le_bytes)?,
             attempt: self.take(count, u16::from_le_bytes)?,
             chars: self.take(count, u32::from_le_bytes)?,

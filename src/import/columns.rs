@@ -8,13 +8,13 @@ use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{
-    Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, is_nothing, mark, set_completion,
-    stated_score,
+    Answer, Entry, Layout, RowError, Sniffed, Tally, flag, is_nothing, mark, set_completion, stated_score,
 };
+use super::own_row::own_record;
 use super::suggest::{COLUMNS, help, listed};
 use crate::benchmark::hash::hash_text;
-use crate::record::{Finish, INVALID, Record, letter, split_prompt};
-use crate::trace::{Field, Notice, Rows};
+use crate::record::{Finish, INVALID, Record, letter};
+use crate::trace::{Notice, Rows};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
@@ -116,10 +116,7 @@ fn sniff_rows(head: &Head, first: &Object, map: &[(String, String)]) -> Result<S
     Ok(Sniffed {
         format: "columns",
         split: split.and_then(|(_, theirs)| column(first, theirs)?.text()),
-        layout: Box::new(Columns {
-            map: known,
-            source: head.source,
-        }),
+        layout: Box::new(Columns::new(known, head.source)),
         shape: head.shape.clone(),
         name: None,
         run: None,
@@ -185,7 +182,7 @@ impl Layout for Columns {
     }
 }
 
-fn number_notice(rows: &Rows) -> Option<Notice> {
+pub(super) fn number_notice(rows: &Rows) -> Option<Notice> {
     let has = |flag: &str| {
         rows.flags
             .list()
@@ -207,7 +204,11 @@ fn number_notice(rows: &Rows) -> Option<Notice> {
 }
 
 impl Columns {
-    fn name_of(&self, ours: &str) -> Option<&str> {
+    pub(super) fn new(map: Vec<(String, String)>, source: &'static str) -> Columns {
+        Columns { map, source }
+    }
+
+    pub(super) fn name_of(&self, ours: &str) -> Option<&str> {
         self.map
             .iter()
             .find(|(name, _)| name == ours)
@@ -219,7 +220,7 @@ impl Columns {
     }
 
     /// The map where it renames, for the line that says what the trace is.
-    fn shown(&self) -> String {
+    pub(super) fn shown(&self) -> String {
         let renamed = self.map.iter().filter(|(ours, theirs)| ours != theirs);
         renamed.map(|(ours, theirs)| format!(", {ours}={theirs}")).collect()
     }
@@ -236,7 +237,7 @@ impl Columns {
     }
 
     /// Puts every mapped column in its place.
-    fn fill(&self, row: &Object, record: &mut Record) {
+    pub(super) fn fill(&self, row: &Object, record: &mut Record) {
         let text = |name: &str| self.column(row, name).map(Raw::shown);
         let int = |name: &str| self.column(row, name).and_then(Raw::int);
         record.question_id = int("question_id").unwrap_or(record.question_id);
@@ -282,7 +283,7 @@ impl Columns {
         }
     }
 
-    fn judge(&self, row: &Object, record: &mut Record) {
+    pub(super) fn judge(&self, row: &Object, record: &mut Record) {
         mark(record);
         stated_score(record, self.column(row, "correct").and_then(Raw::truth));
     }
@@ -298,7 +299,7 @@ impl Columns {
         match index {
             Some(index) if index < options => {
                 flag(record, "number_pick");
-                letter(index).map(String::from).unwrap_or_else(|| raw.shown())
+                letter(index).map_or_else(|| raw.shown(), String::from)
             }
             Some(index) if index == options && options > 0 => {
                 flag(record, "number_beyond");
@@ -310,154 +311,7 @@ impl Columns {
     }
 }
 
-/// A known format, with some columns taken from where the user says.
-#[derive(Debug)]
-struct Overlay {
-    inner: Box<dyn Layout>,
-    columns: Columns,
-}
-
-/// Puts a map over a known format.
-pub(crate) fn over(sniffed: Sniffed, map: &[(String, String)]) -> Sniffed {
-    let columns = Columns {
-        map: map.to_vec(),
-        source: "",
-    };
-    let inner = sniffed.layout;
-    Sniffed {
-        layout: Box::new(Overlay { inner, columns }),
-        ..sniffed
-    }
-}
-
-impl Layout for Overlay {
-    fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
-        let row = entry.object()?;
-        let mut answers = self.inner.answers(entry)?;
-        let is_per_answer = ["pick", "reasoning", "correct", "attempt", "seed"]
-            .iter()
-            .any(|name| self.columns.name_of(name).is_some());
-        if answers.len() > 1 && is_per_answer {
-            return Err("several attempts in one row: --map cannot say which is whose".into());
-        }
-        for answer in &mut answers {
-            let record = &mut answer.record;
-            self.columns.fill(&row, record);
-            let is_read = record.flags.iter().any(|flag| flag == "pick_read");
-            if is_read && self.columns.name_of("pick").is_some() {
-                record.flags.retain(|flag| flag != "pick_read");
-            } else if is_read && self.columns.name_of("reasoning").is_some() {
-                record.pick = harness::read(&record.reasoning);
-            }
-            record.flags.retain(|flag| flag != "score_differs");
-            self.columns.judge(&row, record);
-            answer.is_local_id &= self.columns.name_of("question_id").is_none();
-        }
-        Ok(answers)
-    }
-
-    fn kind(&self, tally: &Tally) -> String {
-        format!("{}{}", self.inner.kind(tally), self.columns.shown())
-    }
-
-    fn group(&self, entry: &Entry) -> Option<String> {
-        self.inner.group(entry)
-    }
-
-    fn text(&self, entry: &Entry, part: usize, field: Field) -> Option<String> {
-        let name = match field {
-            Field::Prompt => "prompt",
-            Field::Completion => "reasoning",
-            Field::Question => "question",
-        };
-        match self.columns.name_of(name) {
-            Some(_) => None,
-            None => self.inner.text(entry, part, field),
-        }
-    }
-
-    fn notices(&self, rows: &Rows) -> Vec<Notice> {
-        let mut notices = self.inner.notices(rows);
-        notices.extend(number_notice(rows));
-        notices
-    }
-
-    fn with_version(&self, version: &str) -> Option<Box<dyn Layout>> {
-        Some(Box::new(Overlay {
-            inner: self.inner.with_version(version)?,
-            columns: self.columns.clone(),
-        }))
-    }
-
-    fn numbers_attempts(&self) -> bool {
-        self.inner.numbers_attempts()
-    }
-}
-
-/// A record out of its own columns; a table has its numbers, truth values and lists as texts.
-fn own_record(row: &Object) -> Record {
-    let text = |name: &str| row.get(name).map(Raw::shown).unwrap_or_default();
-    let maybe = |name: &str| row.get(name).map(Raw::shown).filter(|text| !text.is_empty());
-    let int = |name: &str| row.get(name).and_then(Raw::int);
-    let float = |name: &str| row.get(name).and_then(Raw::float).map(|number| number as f32);
-    let list = |name: &str| row.get(name).filter(|raw| raw.is_list()).map(Raw::list);
-    let mut record = Record {
-        question_id: int("question_id").unwrap_or(0),
-        attempt: int("attempt").unwrap_or(0),
-        category: text("category"),
-        prompt: text("prompt"),
-        pick: maybe("pick")
-            .filter(|pick| !is_nothing(pick))
-            .unwrap_or_else(|| INVALID.to_owned()),
-        answer: text("answer"),
-        doc_hash: text("doc_hash"),
-        prompt_hash: text("prompt_hash"),
-        benchmark: text("benchmark"),
-        subject: maybe("subject").unwrap_or_else(|| text("category")),
-        question: text("question"),
-        options: row.get("options").map(options).unwrap_or_default(),
-        doc: maybe("doc"),
-        target_hash: text("target_hash"),
-        doc_id: int("doc_id"),
-        seed: int("seed"),
-        finish: row.text("finish").and_then(|name| Finish::from_name(&name)),
-        prompt_tokens: int("prompt_tokens"),
-        output_tokens: int("output_tokens"),
-        logprobs: list("logprobs").map(|list| {
-            let number = |raw: Raw| raw.float().map_or(f32::NAN, |number| number as f32);
-            list.into_iter().map(number).collect()
-        }),
-        greedy: list("greedy").map(|list| list.into_iter().map(|raw| raw.truth() == Some(true)).collect()),
-        continuations: list("continuations").map(|list| list.into_iter().map(Raw::shown).collect()),
-        continuation_tokens: list("continuation_tokens")
-            .map(|list| list.into_iter().map(|raw| raw.int().unwrap_or(0)).collect()),
-        letter_mass: float("letter_mass"),
-        top_token: maybe("top_token"),
-        flags: list("flags").unwrap_or_default().into_iter().map(Raw::shown).collect(),
-        seconds: float("seconds").unwrap_or(0.0),
-        ..Record::default()
-    };
-    let (reasoning, is_replaced) = completion_text(row.get("reasoning"));
-    if is_replaced {
-        flag(&mut record, "replaced_text");
-    }
-    record.reasoning = reasoning;
-    record.reasoning_chars = int("reasoning_chars").unwrap_or_else(|| record.reasoning.chars().count() as i64);
-    if !row.has("question") {
-        let parts = split_prompt(&record.prompt);
-        record.question = parts.question;
-        if record.options.is_empty() {
-            record.options = parts.options;
-        }
-    }
-    record.correct = match row.get("correct").and_then(Raw::truth) {
-        Some(stated) => stated,
-        None => record.pick == record.answer,
-    };
-    record
-}
-
-fn options(raw: Raw) -> Vec<String> {
+pub(super) fn options(raw: Raw) -> Vec<String> {
     if raw.is_object() {
         let fields = raw.object();
         return match fields.get("text") {

@@ -1,11 +1,9 @@
 //! Which files make one run: splits by subject and filters of one time stamp belong together, two runs never.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use regex::Regex;
 use serde_json::Value;
 
 use super::head::{self, Head, Start};
@@ -13,6 +11,7 @@ use super::index::Part;
 use super::json::Object;
 use super::layout::Sniffed;
 use super::results::read_results;
+use super::runs::{Candidate, grouped, shared_name, without_stamp};
 use super::source::{self, Layer, Source};
 use super::{Options, lm_eval, own, refuse};
 use crate::trace::{Notice, Trace};
@@ -44,16 +43,6 @@ pub(crate) struct Facts {
     pub path: PathBuf,
     pub manifest: Option<Value>,
     pub notices: Vec<Notice>,
-}
-
-/// A file that was recognised.
-struct Candidate {
-    path: PathBuf,
-    /// The path with the archive's member, endings off.
-    stem: String,
-    layers: Vec<Layer>,
-    sniffed: Sniffed,
-    is_named: bool,
 }
 
 enum Examined {
@@ -182,7 +171,7 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
         .iter()
         .any(|member| member == "header.json" || member == "_journal/start.json")
     {
-        let log = head::eval_log(path, &members).and_then(|start| recognise(path, start, options, is_named));
+        let log = head::eval_log(path, &members).and_then(|start| recognise(path, &start, options, is_named));
         return each(log.map_err(|error| context(error, &name)));
     }
     let runs = own::runs_in_archive(&members);
@@ -258,10 +247,10 @@ fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool
         let open = move || own::open_parquet(&place, layers, scratch.as_deref());
         return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
     }
-    recognise(path, start, options, is_named)
+    recognise(path, &start, options, is_named)
 }
 
-fn recognise(path: &Path, start: Start, options: &Options, is_named: bool) -> Result<Vec<Examined>> {
+fn recognise(path: &Path, start: &Start, options: &Options, is_named: bool) -> Result<Vec<Examined>> {
     let stem = stem_of(path, &start.layers);
     let head = start.head(&stem)?;
     let candidate = |sniffed: Sniffed| {
@@ -295,7 +284,7 @@ fn recognise(path: &Path, start: Start, options: &Options, is_named: bool) -> Re
     let is_document = head.document.is_some() && start.source == "JSON";
     let sniffed = match super::sniff(&head, options) {
         Err(error) if is_document && refuse::json_without_answers(&head).is_none() => {
-            sniff_within(path, &start, &head, options)?.ok_or(error)?
+            sniff_within(path, start, &head, options)?.ok_or(error)?
         }
         other => other?,
     };
@@ -355,120 +344,6 @@ pub(super) fn stem_of(path: &Path, layers: &[Layer]) -> String {
             None => return stem,
         }
     }
-}
-
-/// What the files of one run share. `is_exact`: their time stamps too.
-fn run_key(candidate: &Candidate, is_exact: bool) -> String {
-    let sniffed = &candidate.sniffed;
-    let folder = candidate.stem.rsplit_once('/').map_or("", |(folder, _)| folder);
-    match (&sniffed.split, &sniffed.run) {
-        (None, _) => candidate.stem.clone(),
-        (Some(split), Some(run)) => format!("{} {} {run}", sniffed.format, without(folder, split)),
-        (Some(split), None) if is_exact => format!("{} {}", sniffed.format, without(&candidate.stem, split)),
-        (Some(split), None) => format!("{} {}", sniffed.format, without(&without_stamp(&candidate.stem), split)),
-    }
-}
-
-/// A path without the subject in it, however that is written; a subject is no part of a longer word.
-fn without(path: &str, split: &str) -> String {
-    let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], " ");
-    let (path, split) = (plain(path), plain(split));
-    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    let whole = path.match_indices(&split).find(|(at, _)| {
-        let (before, after) = (&path[..*at], &path[at + split.len()..]);
-        is_edge(before.chars().next_back()) && is_edge(after.chars().next())
-    });
-    match whole {
-        Some((at, _)) if !split.is_empty() => format!("{}\u{1}{}", &path[..at], &path[at + split.len()..]),
-        _ => path,
-    }
-}
-
-/// `law_result_20241128_105928` and `law_result_2024-11-28T10-59-28` without the time.
-fn without_stamp(stem: &str) -> String {
-    static STAMP: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[_-]?(\d{8}[_T-]?\d{6}|\d{4}-\d\d-\d\d[T_]\d\d-\d\d-\d\d(\.\d+)?)")
-            .expect("the pattern is fixed and valid")
-    });
-    STAMP.replace_all(stem, "").into_owned()
-}
-
-/// Candidates by run, in the order of their first file, each with that file's place. Files of different times are one
-/// run only where no subject comes twice.
-fn grouped(candidates: Vec<Candidate>) -> Vec<(usize, Vec<Candidate>)> {
-    let mut seen: HashMap<String, Vec<Option<String>>> = HashMap::new();
-    for candidate in &candidates {
-        let splits = seen.entry(run_key(candidate, false)).or_default();
-        splits.push(candidate.sniffed.split.clone());
-    }
-    let is_repeated = |candidate: &Candidate| {
-        let splits = seen.get(&run_key(candidate, false));
-        splits.is_some_and(|splits| {
-            let different: HashSet<_> = splits.iter().collect();
-            different.len() < splits.len()
-        })
-    };
-    let keys: Vec<String> = candidates
-        .iter()
-        .map(|candidate| run_key(candidate, is_repeated(candidate)))
-        .collect();
-    let mut groups: Vec<(String, usize, Vec<Candidate>)> = Vec::new();
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    for (place, (candidate, key)) in candidates.into_iter().zip(keys).enumerate() {
-        let known = places.entry(key.clone()).or_default();
-        let is_new_split = |group: &usize| {
-            let (.., members) = &groups[*group];
-            members
-                .iter()
-                .all(|member| member.sniffed.split != candidate.sniffed.split)
-        };
-        if let Some(group) = known.iter().copied().find(is_new_split) {
-            groups[group].2.push(candidate);
-        } else {
-            known.push(groups.len());
-            groups.push((key, place, vec![candidate]));
-        }
-    }
-    groups.into_iter().map(|(_, place, members)| (place, members)).collect()
-}
-
-/// The name of a run in several files, one a subject: what their names share, else the folder's.
-fn shared_name(members: &[Candidate]) -> String {
-    let first = &members[0];
-    let stem = first.stem.rsplit('/').next().unwrap_or_default();
-    let stem = without_stamp(stem);
-    let subject = first.sniffed.split.as_deref().unwrap_or_default();
-    let spellings = [subject.to_owned(), subject.replace(' ', "_"), subject.replace(' ', "-")];
-    let rest = spellings
-        .iter()
-        .find(|spelling| !spelling.is_empty() && stem.contains(spelling.as_str()))
-        .map_or_else(|| stem.clone(), |spelling| stem.replacen(spelling.as_str(), "", 1));
-    let rest = rest.replace("_result", "");
-    let rest = rest.trim_matches(['_', '-', '.', ' ']);
-    if !rest.is_empty() {
-        return rest.to_owned();
-    }
-    // `MODEL/CoT/all/law.json`: the folders at the end often say how, not who.
-    const PLAIN: [&str; 12] = [
-        "all",
-        "cot",
-        "test",
-        "results",
-        "result",
-        "eval_results",
-        "predictions",
-        "outputs",
-        "output",
-        "mmlu",
-        "mmlu_pro",
-        "0shot",
-    ];
-    let folders: Vec<&str> = first.stem.rsplit('/').skip(1).take(4).collect();
-    let own = folders
-        .iter()
-        .position(|folder| !PLAIN.iter().any(|plain| folder.eq_ignore_ascii_case(plain)));
-    let named = own.map_or(&folders[..folders.len().min(1)], |own| &folders[..=own]);
-    named.iter().rev().copied().collect::<Vec<_>>().join("/")
 }
 
 fn run_of(mut members: Vec<Candidate>, results: &[PathBuf], options: &Options) -> Group {

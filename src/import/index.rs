@@ -69,6 +69,8 @@ pub(super) struct Gathered {
     faults: usize,
     pub entries: usize,
     notices: Vec<Notice>,
+    /// Reads no more bytes of a file than these.
+    most: Option<u64>,
 }
 
 pub(super) struct Fault {
@@ -101,6 +103,25 @@ pub(crate) fn index(parts: &[Part], stop: Option<&AtomicBool>) -> Result<Vec<Ind
     Ok(gathered.finish(parts))
 }
 
+/// The rows in the first block of a single large file without layers to take off; `None` for any other.
+pub(crate) fn head(parts: &[Part]) -> Option<Indexed> {
+    let [part] = parts else { return None };
+    let size = part.source.path.metadata().ok()?.len();
+    if !part.source.layers.is_empty() || size < 4 * BLOCK as u64 {
+        return None;
+    }
+    let mut gathered = Gathered {
+        most: Some(BLOCK as u64 / 4),
+        ..Gathered::default()
+    };
+    gathered.take_file(part, &part.shape, (0, false), None).ok()?;
+    // What breaks off at the end of the block is no fault.
+    (gathered.broken, gathered.faults) = (Vec::new(), 0);
+    gathered.notices.clear();
+    let is_empty = gathered.rows.is_empty();
+    gathered.finish(parts).into_iter().next().filter(|_| !is_empty)
+}
+
 impl Gathered {
     fn take_file(
         &mut self,
@@ -128,7 +149,7 @@ impl Gathered {
             number: 0,
             pending: None,
         };
-        let mut block = vec![0; BLOCK];
+        let mut block = vec![0; self.most.map_or(BLOCK, |most| most as usize)];
         let mut at = start;
         let mut found = Vec::new();
         loop {
@@ -143,6 +164,9 @@ impl Gathered {
             reader.buffer.extend_from_slice(&block[..length]);
             reader.splitter.feed(&block[..length], &mut found);
             reader.take(&mut found, false, self);
+            if self.most.is_some_and(|most| at >= start + most) {
+                return Ok(());
+            }
         }
         let end = reader.splitter.finish(&mut found);
         reader.take(&mut found, true, self);

@@ -15,13 +15,16 @@ mod layout;
 mod lm_eval;
 mod notes;
 mod opencompass;
+mod overlay;
 mod own;
+mod own_row;
 mod parts;
 mod probs;
 mod provenance;
 mod reader;
 mod refuse;
 mod results;
+mod runs;
 mod scan;
 mod source;
 mod split;
@@ -259,6 +262,31 @@ fn seed_folder(path: &Path) -> Option<(PathBuf, &'static str)> {
     Some((folder.parent()?.to_owned(), stem))
 }
 
+/// Rows that are shown first, while all of a large file is opened.
+const FIRST: usize = 2_000;
+
+/// The first rows of one large file; `None` where opening all of it takes no time, or it is no trace.
+pub fn peek(paths: &[PathBuf], options: &Options) -> Option<Trace> {
+    let [path] = paths else { return None };
+    if !path.is_file() {
+        return None;
+    }
+    let (mut groups, _) = folder::groups(paths, options).ok()?;
+    let group = groups.pop().filter(|_| groups.is_empty())?;
+    match group.content {
+        folder::Content::Own(..) => crate::parquet::peek(path, FIRST),
+        folder::Content::Foreign(parts, facts) => {
+            let place = cache::place(options.cache_dir.as_deref(), &parts, facts.format, &options.map);
+            if place.is_some_and(|place| place.is_kept()) {
+                return None;
+            }
+            let parts = Arc::new(parts);
+            let indexed = index::head(&parts)?;
+            Some(trace_of(indexed, &parts, &facts, facts.name.clone()))
+        }
+    }
+}
+
 /// A number that changes when a file under these paths grows, changes, comes or goes: for following a run at work.
 pub fn stamp(paths: &[PathBuf]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -300,35 +328,39 @@ fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
     };
     let several = all.len() > 1;
     let trace = |indexed: index::Indexed| {
-        let one_line = |text: &str| text.replace(char::is_control, " ");
         let name = if several {
             format!("{} [{}]", facts.name, indexed.series)
         } else {
             facts.name.clone()
         };
-        let texts = texts::Indexed {
-            parts: Arc::clone(&parts),
-            spans: indexed.spans,
-            offsets: indexed.offsets,
-            attempts: indexed.attempts,
-            kept: Mutex::new(VecDeque::new()),
-        };
-        let notices = facts.notices.iter().cloned().chain(indexed.notices).collect();
-        let mut trace = Trace {
-            name: one_line(&name),
-            path: Some(facts.path.clone()),
-            kind: one_line(&indexed.kind),
-            rows: indexed.rows,
-            texts: Arc::new(texts),
-            manifest: facts.manifest.clone(),
-            notices,
-            rule: None,
-        };
+        let mut trace = trace_of(indexed, &parts, &facts, name);
         note_sample_count(&mut trace);
         provenance::attach(&mut trace, &facts.path);
         trace
     };
     Ok(all.into_iter().map(trace).collect())
+}
+
+fn trace_of(indexed: index::Indexed, parts: &Arc<Vec<index::Part>>, facts: &folder::Facts, name: String) -> Trace {
+    let one_line = |text: &str| text.replace(char::is_control, " ");
+    let texts = texts::Indexed {
+        parts: Arc::clone(parts),
+        spans: indexed.spans,
+        offsets: indexed.offsets,
+        attempts: indexed.attempts,
+        kept: Mutex::new(VecDeque::new()),
+    };
+    let notices = facts.notices.iter().cloned().chain(indexed.notices).collect();
+    Trace {
+        name: one_line(&name),
+        path: Some(facts.path.clone()),
+        kind: one_line(&indexed.kind),
+        rows: indexed.rows,
+        texts: Arc::new(texts),
+        manifest: facts.manifest.clone(),
+        notices,
+        rule: None,
+    }
 }
 
 /// A results file that tells of more samples than there are.
@@ -395,7 +427,7 @@ fn map_over(head: &Head, format: &Format, sniffed: Sniffed, map: &[(String, Stri
         rows.as_slice()
     };
     columns::check_there(rows, map)?;
-    Ok(columns::over(sniffed, map))
+    Ok(overlay::over(sniffed, map))
 }
 
 /// The row of the MMLU set that a record tells of, for its hash: the set's columns in its order.

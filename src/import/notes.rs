@@ -57,7 +57,7 @@ pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
         ("count_differs", "have counts that their picks do not give"),
     ];
     let mut per_code = vec![0_usize; rows.flags.list().len()];
-    rows.flags.codes().iter().for_each(|code| per_code[*code as usize] += 1);
+    rows.flags.codes().for_each(|code| per_code[code as usize] += 1);
     let has = |code: usize, flag: &str| rows.flags.list()[code].split(',').any(|name| name == flag);
     let counted = TOLD.iter().map(|(flag, text)| {
         let number: usize = (0..per_code.len())

@@ -61,11 +61,13 @@ fn benchmark_and_subject(stem: &str) -> (String, String) {
         Some((rest, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => rest,
         _ => name,
     };
-    if let Some(category) = name.strip_prefix("mmlu_pro_") {
+    let lower = name.to_lowercase();
+    if let Some(category) = lower.strip_prefix("mmlu_pro_") {
         return ("mmlu_pro".to_owned(), category.replace('_', " "));
     }
-    match name.strip_prefix("mmlu_") {
+    match lower.strip_prefix("mmlu_") {
         Some(subject) => ("mmlu".to_owned(), subject.to_owned()),
+        None if lower == "mmlu" => (lower, String::new()),
         None => (name.to_owned(), name.to_owned()),
     }
 }
@@ -87,6 +89,14 @@ impl Layout for OpenCompass {
             lettered_options(&last_turn)
         };
         let gold = row.first(&["gold", "references", "ref", "answer"]);
+        let gold = gold.map(gold_text).unwrap_or_default();
+        if options.len() < 2 && letter_index(gold.trim()).is_none() {
+            return Err(format!(
+                "OpenCompass output of {}, whose questions have no options",
+                self.benchmark
+            )
+            .into());
+        }
         let mut record = Record {
             question_id: entry.number as i64,
             benchmark: self.benchmark.clone(),
@@ -96,7 +106,7 @@ impl Layout for OpenCompass {
             prompt,
             question: parts.question,
             options,
-            answer: gold.map(gold_text).unwrap_or_default(),
+            answer: gold,
             ..Record::default()
         };
         if is_scored(&row) {

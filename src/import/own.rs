@@ -28,11 +28,8 @@ pub(super) fn open_parquet(path: &Path, layers: Vec<Layer>, scratch: Option<&Pat
     unpack(&source, &plain)?;
     let mut trace = crate::parquet::open(&plain).with_context(|| format!("opening {}", source.name()))?;
     trace.path = Some(path.to_owned());
-    trace.name = super::folder::stem_of(path, &source.layers)
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let stem = super::folder::stem_of(path, &source.layers);
+    stem.rsplit('/').next().unwrap_or_default().clone_into(&mut trace.name);
     Ok(trace)
 }
 

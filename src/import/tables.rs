@@ -10,7 +10,7 @@ use super::json;
 use crate::parquet::each_parquet_row;
 
 /// Columns in which a cell that is a JSON list or object stands for it; in all others texts stay as they are.
-const STRUCTURED: [&str; 13] = [
+const STRUCTURED: [&str; 15] = [
     "doc",
     "arguments",
     "resps",
@@ -19,6 +19,8 @@ const STRUCTURED: [&str; 13] = [
     "choices",
     "logprobs",
     "greedy",
+    "continuations",
+    "continuation_tokens",
     "flags",
     "picks",
     "metrics",

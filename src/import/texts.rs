@@ -15,9 +15,11 @@ use super::layout::Entry;
 use crate::record::{Record, split_prompt};
 use crate::trace::{Field, Texts, as_map};
 
-/// Rows that are read together while scanning, and the bytes they may take.
-const ROWS: usize = 512;
-const BYTES: usize = 8 << 20;
+/// Rows that lie together and are read at once while scanning, the bytes that may take, and how many such reads are
+/// made before their texts are handed on.
+const ROWS: usize = 256;
+const BYTES: u64 = 1 << 20;
+const WAVE: usize = 8;
 
 /// Records kept after they were shown, and the bytes of text they may hold.
 const KEPT: usize = 64;
@@ -71,10 +73,11 @@ impl Indexed {
         Ok(record)
     }
 
-    fn text(&self, row: usize, field: Field) -> Result<String> {
-        let (part, span, bytes) = self.bytes(row)?;
+    /// The text of a row whose bytes are at hand.
+    fn text(&self, row: usize, span: Span, bytes: &[u8], field: Field) -> Result<String> {
+        let part = &self.parts[usize::from(span.file)];
         let entry = Entry {
-            bytes: &bytes,
+            bytes: bytes.trim_ascii_end(),
             number: span.number as usize,
         };
         if let Some(text) = part.layout.text(&entry, usize::from(span.part), field) {
@@ -87,6 +90,71 @@ impl Indexed {
             Field::Question if record.question.is_empty() => split_prompt(&record.prompt).question,
             Field::Question => record.question,
         })
+    }
+
+    /// The next rows that lie together in one file.
+    fn together(&self, rows: &mut std::iter::Peekable<impl Iterator<Item = usize>>) -> Vec<usize> {
+        let mut together: Vec<usize> = Vec::new();
+        let mut first: Option<Span> = None;
+        let end = |span: Span| span.start + u64::from(span.length);
+        while together.len() < ROWS
+            && let Some(row) = rows.next_if(|row| {
+                let span = self.spans[*row];
+                first.is_none_or(|first| {
+                    span.file == first.file && span.start >= first.start && end(span) - first.start <= BYTES
+                })
+            })
+        {
+            first.get_or_insert(self.spans[row]);
+            together.push(row);
+        }
+        together
+    }
+
+    /// Reads rows that lie together at once, and makes something of each text.
+    fn each_text<T>(&self, rows: &[usize], field: Field, make: &(dyn Fn(usize, &str) -> T + Sync)) -> Result<Vec<T>> {
+        let spans = rows.iter().map(|row| self.spans[*row]);
+        let ends = spans.clone().map(|span| span.start + u64::from(span.length));
+        let (Some(first), Some(end)) = (spans.clone().next(), ends.max()) else {
+            return Ok(Vec::new());
+        };
+        let part = self
+            .parts
+            .get(usize::from(first.file))
+            .context("an index that belongs to other files")?;
+        let block = part.source.read(first.start, (end - first.start) as usize)?;
+        let texts = rows.iter().zip(spans).map(|(row, span)| {
+            let from = (span.start - first.start) as usize;
+            let text = self.text(*row, span, &block[from..from + span.length as usize], field)?;
+            Ok(make(*row, &text))
+        });
+        texts.collect()
+    }
+
+    /// Makes something of the text of each wanted row, by several threads, and hands it on in row order.
+    fn each<T: Send>(
+        &self,
+        field: Field,
+        wanted: &dyn Fn(usize) -> bool,
+        make: &(dyn Fn(usize, &str) -> T + Sync),
+        visit: &mut dyn FnMut(usize, T) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut rows = (0..self.spans.len()).filter(|row| wanted(*row)).peekable();
+        while rows.peek().is_some() {
+            let mut wave = Vec::with_capacity(WAVE);
+            while wave.len() < WAVE && rows.peek().is_some() {
+                wave.push(self.together(&mut rows));
+            }
+            let made: Vec<Result<Vec<T>>> = wave.par_iter().map(|rows| self.each_text(rows, field, make)).collect();
+            for (rows, made) in wave.iter().zip(made) {
+                for (row, made) in rows.iter().zip(made?) {
+                    if visit(*row, made).is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -115,24 +183,18 @@ impl Texts for Indexed {
         wanted: &dyn Fn(usize) -> bool,
         visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
     ) -> Result<()> {
-        let mut rows = (0..self.spans.len()).filter(|row| wanted(*row)).peekable();
-        while rows.peek().is_some() {
-            let mut together = Vec::with_capacity(ROWS);
-            let mut bytes = 0;
-            while together.len() < ROWS
-                && let Some(row) = rows.next_if(|row| bytes == 0 || bytes + self.spans[*row].length as usize <= BYTES)
-            {
-                bytes += self.spans[row].length as usize;
-                together.push(row);
-            }
-            let texts: Vec<Result<String>> = together.par_iter().map(|row| self.text(*row, field)).collect();
-            for (row, text) in together.into_iter().zip(texts) {
-                if visit(row, &text?).is_break() {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
+        let keep = |_: usize, text: &str| text.to_owned();
+        self.each(field, wanted, &keep, &mut |row, text| visit(row, &text))
+    }
+
+    fn map(
+        &self,
+        field: Field,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        number: &(dyn Fn(usize, &str) -> u64 + Sync),
+        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.each(field, &|row| wanted(row), number, visit)
     }
 
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {

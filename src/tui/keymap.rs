@@ -11,6 +11,10 @@ pub enum Screen {
     Live,
     /// One exam at work, full screen.
     Exam,
+    /// Two runs on the same questions.
+    Compare,
+    /// Outputs read by another rule.
+    Lab,
 }
 
 impl Screen {
@@ -20,6 +24,8 @@ impl Screen {
             Screen::Question => "Question",
             Screen::Live => "Live",
             Screen::Exam => "Live, one exam",
+            Screen::Compare => "Compare",
+            Screen::Lab => "Regex lab",
         }
     }
 }
@@ -72,7 +78,20 @@ pub enum Action {
     Prompt,
     Mark,
     NextMark,
+    Note,
+    About,
+    /// Hides key and picks until the person has answered.
+    Blind,
     Why,
+    /// Opens the regex lab, or its line.
+    Lab,
+    /// Opens Compare.
+    Compare,
+    Swap,
+    /// The questions that are not the same in both runs.
+    Changed,
+    /// The same words on the same lines.
+    Align,
     Follow,
     Pause,
     Less,
@@ -94,11 +113,14 @@ pub struct Binding {
     pub help: &'static str,
 }
 
-use Screen::{Browse, Exam, Live, Question};
+use Screen::{Browse, Compare, Exam, Lab, Live, Question};
 
-const ALL: &[Screen] = &[Browse, Question, Live, Exam];
-const LISTS: &[Screen] = &[Browse, Live, Exam];
-const READING: &[Screen] = &[Browse, Question];
+const ALL: &[Screen] = &[Browse, Question, Live, Exam, Compare, Lab];
+const ONE_RUN: &[Screen] = &[Browse, Question, Live, Exam, Lab];
+const LISTS: &[Screen] = &[Browse, Live, Exam, Compare, Lab];
+const READING: &[Screen] = &[Browse, Question, Compare, Lab];
+const SEARCHED: &[Screen] = &[Browse, Question, Compare];
+const ROWS: &[Screen] = &[Browse, Question];
 const WORKING: &[Screen] = &[Live, Exam];
 
 const fn key(
@@ -174,6 +196,15 @@ pub const TABLE: &[Binding] = &[
     key(&["l", "→"], Action::Right, &[Question], "", "next attempt"),
     key(&["j", "↓"], Action::Down, &[Question], "/k scroll", "scroll down"),
     key(&["k", "↑"], Action::Up, &[Question], "", "scroll up"),
+    key(
+        &["r"],
+        Action::Lab,
+        &[Lab],
+        "edit the rule",
+        "edit the rule; every output is read again as you type",
+    ),
+    key(&["Tab"], Action::NextPane, &[Lab], "what flips", "next way of flipping"),
+    key(&["⏎"], Action::Open, &[Lab], "open", "open the question"),
     key(&["J"], Action::NextRow, &[Question], "/K row", "next row of the slice"),
     key(
         &["K"],
@@ -197,6 +228,59 @@ pub const TABLE: &[Binding] = &[
         "outputs side by side, stacked, or one",
     ),
     key(&["p"], Action::Prompt, &[Question], "prompt", "full prompt, as sent"),
+    key(&["p"], Action::Prompt, &[Compare], "", "how the prompts differ"),
+    key(&["z"], Action::Fold, &[Compare], "", "fold or unfold what is equal"),
+    key(
+        &["⏎"],
+        Action::Open,
+        &[Compare],
+        "",
+        "open the question, with all attempts of A",
+    ),
+    key(
+        &["J"],
+        Action::NextRow,
+        &[Compare],
+        "/K next discordant",
+        "next pair that only one run has right",
+    ),
+    key(
+        &["K"],
+        Action::PreviousRow,
+        &[Compare],
+        "",
+        "previous pair that only one run has right",
+    ),
+    key(
+        &["h", "←"],
+        Action::Left,
+        &[Compare],
+        "/l A/B",
+        "the text of A: in focus, or on small screens in sight",
+    ),
+    key(&["l", "→"], Action::Right, &[Compare], "", "the text of B"),
+    key(
+        &["Tab"],
+        Action::NextPane,
+        &[Compare],
+        "quadrant",
+        "next list: A only, B only, changed pick",
+    ),
+    key(
+        &["="],
+        Action::Align,
+        &[Compare],
+        "align",
+        "the same words on the same lines, what differs lit",
+    ),
+    key(&["X"], Action::Swap, &[Compare], "swap A/B", "A and B change places"),
+    key(
+        &["x"],
+        Action::Changed,
+        &[Compare],
+        "",
+        "the questions that are not the same in both runs",
+    ),
     key(
         &["/"],
         Action::Filter,
@@ -207,18 +291,18 @@ pub const TABLE: &[Binding] = &[
     key(
         &["i"],
         Action::Invalid,
-        ALL,
+        ONE_RUN,
         "invalid",
         "only rows without a readable letter, or all again",
     ),
     key(
         &["w"],
         Action::Wrong,
-        ALL,
+        ONE_RUN,
         "wrong",
         "only wrong rows ([invalid] included), or all again",
     ),
-    key(&["o"], Action::Ok, ALL, "", "only correct rows, or all again"),
+    key(&["o"], Action::Ok, ONE_RUN, "", "only correct rows, or all again"),
     key(
         &["c"],
         Action::Category,
@@ -234,7 +318,21 @@ pub const TABLE: &[Binding] = &[
         "one row an attempt, or one row a question",
     ),
     key(&["a"], Action::Attempts, &[Question], "", "all attempts, or one"),
+    key(
+        &["d"],
+        Action::Compare,
+        &[Browse, Compare],
+        "compare",
+        "compare with another run: choose which",
+    ),
     key(&["m"], Action::Mark, &[Question], "mark", "mark or unmark this row"),
+    key(
+        &["r"],
+        Action::Lab,
+        ROWS,
+        "",
+        "regex lab: what another rule would read, on these rows or this output",
+    ),
     key(&["e"], Action::Export, ALL, "export", "write these rows to a file"),
     key(
         &["?"],
@@ -289,6 +387,13 @@ pub const TABLE: &[Binding] = &[
     key(&["1", "2", "3", "4", "5"], Action::Digit, &[Browse], "", "go to a pane"),
     key(&["1", "2"], Action::Digit, &[Live], "", "go to an exam"),
     key(
+        &["1", "2", "3", "4", "5", "6", "7", "8"],
+        Action::Digit,
+        &[Lab],
+        "",
+        "go to a way of flipping",
+    ),
+    key(
         &["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"],
         Action::Digit,
         &[Question],
@@ -298,7 +403,7 @@ pub const TABLE: &[Binding] = &[
     key(
         &["Tab"],
         Action::NextPane,
-        READING,
+        ROWS,
         "",
         "next pane; on a question the next attempt",
     ),
@@ -309,16 +414,22 @@ pub const TABLE: &[Binding] = &[
         "",
         "fold or unfold loops in the preview",
     ),
-    key(&["m"], Action::Mark, &[Browse], "", "mark or unmark this row"),
-    key(&["f"], Action::Find, READING, "", "find in the text on screen"),
+    key(
+        &["m"],
+        Action::Mark,
+        &[Browse, Compare, Lab],
+        "",
+        "mark or unmark this row",
+    ),
+    key(&["f"], Action::Find, SEARCHED, "", "find in the text on screen"),
     key(
         &["n"],
         Action::FindNext,
-        READING,
+        SEARCHED,
         "",
         "next found place; nothing searched: match or evidence",
     ),
-    key(&["N"], Action::FindPrevious, READING, "", "previous found place"),
+    key(&["N"], Action::FindPrevious, SEARCHED, "", "previous found place"),
     key(
         &["+"],
         Action::Keep,
@@ -341,6 +452,13 @@ pub const TABLE: &[Binding] = &[
         "sort",
         "sort categories and subjects: as they are, best first, worst first",
     ),
+    key(
+        &["s"],
+        Action::Sort,
+        &[Compare],
+        "",
+        "categories by name, or by how far the runs are apart",
+    ),
     key(&["S"], Action::Reverse, &[Browse], "", "reverse the order"),
     key(
         &["M"],
@@ -352,12 +470,40 @@ pub const TABLE: &[Binding] = &[
     key(
         &["W"],
         Action::Why,
-        READING,
+        ROWS,
         "",
         "why invalid: the causes, or the cause of this one",
     ),
     key(&["'"], Action::NextMark, READING, "", "next marked row"),
-    key(&["u"], Action::Undo, ALL, "", "undo: filter, sort, marks"),
+    key(
+        &["#"],
+        Action::Note,
+        READING,
+        "",
+        "write a note on this row; note:WORD filters",
+    ),
+    key(
+        &["b"],
+        Action::Blind,
+        ROWS,
+        "",
+        "blind mode: key and picks hidden, A-J answers, n and N go on",
+    ),
+    key(
+        &["I"],
+        Action::About,
+        READING,
+        "",
+        "about this trace: what it is, what the check found, where it comes from",
+    ),
+    key(
+        &["F"],
+        Action::Follow,
+        &[Browse],
+        "",
+        "follow a file that grows: its new rows show, nothing else moves",
+    ),
+    key(&["u"], Action::Undo, ALL, "", "undo: filter, sort, marks, notes"),
     key(&["^r"], Action::Redo, ALL, "", "redo"),
     key(&["y"], Action::CopyOutput, READING, "", "copy the output"),
     key(
@@ -505,7 +651,7 @@ pub fn markdown() -> String {
             .map(|key| format!("`{key}`"))
             .collect::<Vec<_>>()
             .join(" ");
-        let on = if binding.on.len() == 4 {
+        let on = if binding.on.len() == ALL.len() {
             "everywhere".to_owned()
         } else {
             binding
@@ -526,7 +672,7 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things_on_one_screen() {
-        for screen in [Browse, Question, Live, Exam] {
+        for screen in ALL.iter().copied() {
             let mut seen = std::collections::HashMap::new();
             for binding in bindings(screen) {
                 for key in binding.keys {

@@ -1,16 +1,21 @@
 //! The terminal: event in, state changed, effect out. Only this file starts threads and touches the terminal.
 
 mod app;
+mod compare;
 pub mod keymap;
-mod live;
+mod lab;
+pub(crate) mod live;
+mod opener;
 mod panes;
 mod passage;
 mod reading;
 mod safe;
 mod script;
+mod shelf;
 mod snapshot;
 mod stats;
 mod theme;
+mod view;
 mod widgets;
 mod worker;
 mod workspace;
@@ -18,7 +23,7 @@ mod workspace;
 use std::io::{IsTerminal, stdin, stdout};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,17 +38,20 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::engine::Control;
 use crate::extract::Rule;
-use crate::filter::Derived;
+use crate::filter::{Derived, DerivedPlace};
 use crate::joined;
+use crate::notes::Notes;
 use crate::run::Update;
 use crate::trace::Trace;
 
-pub use app::How;
 use app::{App, Effect, Event, Order};
+pub use app::{How, Saved};
+pub use opener::Opener;
 pub use script::Script;
 use stats::Stats;
 pub use theme::ColorChoice;
 use theme::Theme;
+pub use view::{Place, WORDS as VIEW_WORDS};
 use worker::{Request, Sight, Worker, fetch};
 
 /// How the screen is shown.
@@ -57,6 +65,12 @@ pub struct Options {
     pub filter: Option<String>,
     /// The words after `markbook open` that open the same traces again.
     pub command: Vec<String>,
+    /// Whether files that grow are followed from the beginning.
+    pub follow: bool,
+    /// The view to begin with, beside the filter.
+    pub place: Place,
+    /// Where causes and marks of large traces are kept from one session to the next; nowhere if `None`.
+    pub cache_dir: Option<std::path::PathBuf>,
 }
 
 impl Default for Options {
@@ -67,12 +81,18 @@ impl Default for Options {
             mouse: true,
             filter: None,
             command: Vec::new(),
+            follow: false,
+            place: Place::default(),
+            cache_dir: None,
         }
     }
 }
 
 /// Time passes for the screen at least this often while there is something to hear.
 const TICK: Duration = Duration::from_millis(250);
+
+/// Time between two looks whether a followed file has grown.
+const FOLLOW: Duration = Duration::from_millis(300);
 
 /// Longest time that events are taken in before the screen is drawn.
 const DRAIN: Duration = Duration::from_millis(8);
@@ -94,24 +114,33 @@ impl Exit {
     }
 }
 
-/// Opens a trace on a worker thread and browses it; the first rows show at once.
+/// Opens traces on a thread of their own and browses them; the first rows show at once.
 ///
 /// # Errors
-/// When the trace cannot be opened, or the terminal cannot be used.
-pub fn browse(open: impl FnOnce() -> Result<Vec<Trace>> + Send + 'static, options: Options) -> Result<Exit> {
+/// When the traces cannot be opened, or the terminal cannot be used.
+pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
     let size = terminal::size().context("cannot ask the terminal for its size")?;
     let theme = Theme::new(options.color, options.ascii);
-    let app = App::browse(theme, size, options.filter, &options.command);
+    let app = App::browse(theme, size, &options);
     let (sender, receiver) = channel();
-    let opener = sender.clone();
+    let stamp = Arc::new(AtomicU64::new(0));
+    let (tell, first, begun) = (sender.clone(), opener.clone(), Arc::clone(&stamp));
     start("open", &sender, move || {
-        let trace = open()
-            .and_then(joined::join)
-            .map(Box::new)
-            .map_err(|error| format!("{error:#}"));
-        let _ = opener.send(Event::Opened(trace));
+        begun.store(first.stamp().unwrap_or(0), Ordering::SeqCst);
+        if let Some(rows) = first.first_rows() {
+            let _ = tell.send(Event::Opened(Ok(Box::new(rows))));
+        }
+        let whole = first.whole().map(Box::new).map_err(|error| format!("{error:#}"));
+        let _ = tell.send(Event::Opened(whole));
     })?;
-    show(app, &sender, &receiver, options.mouse, None)
+    let mut hands = Hands::start(&sender)?;
+    hands.files = Some(Files {
+        opener,
+        stamp,
+        is_followed: Arc::default(),
+        cache_dir: options.cache_dir,
+    });
+    show(app, hands, &receiver, options.mouse)
 }
 
 /// The live screen over a run at work on another thread; browsing goes on after it has ended. When the user stops the
@@ -121,7 +150,7 @@ pub fn browse(open: impl FnOnce() -> Result<Vec<Trace>> + Send + 'static, option
 /// When the terminal cannot be used.
 pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Arc<AtomicBool>, options: Options) -> Result<Exit> {
     let size = terminal::size().context("cannot ask the terminal for its size")?;
-    let app = App::live(Theme::new(options.color, options.ascii), size, &options.command);
+    let app = App::live(Theme::new(options.color, options.ascii), size, &options);
     let (sender, receiver) = channel();
     let tell = sender.clone();
     start("run", &sender, move || {
@@ -132,29 +161,23 @@ pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Arc<AtomicBo
         }
         let _ = tell.send(Event::RunGone);
     })?;
-    let exit = show(
-        app,
-        &sender,
-        &receiver,
-        options.mouse,
-        Some(Run {
-            control,
-            stop: Arc::clone(&stop),
-        }),
-    );
+    let mut hands = Hands::start(&sender)?;
+    hands.run = Some(Run {
+        control,
+        stop: Arc::clone(&stop),
+    });
+    let exit = show(app, hands, &receiver, options.mouse);
     // However the screen was left, the run is not to go on unseen.
     stop.store(true, Ordering::SeqCst);
     exit
 }
 
-/// Renders one screen as text, after typing `keys` (`iclaw<enter>jj<enter>`).
+/// Renders one screen as text, as it is when everything is read.
 ///
 /// # Errors
 /// When there is no trace or it cannot be read.
-pub fn print_screen(traces: Vec<Trace>, keys: &str, width: u16, height: u16, options: Options) -> Result<String> {
-    let mut script = Script::open(traces, (width, height), &options)?;
-    script.keys(keys);
-    Ok(script.screen())
+pub fn print_screen(opener: &Opener, size: (u16, u16), options: &Options) -> Result<String> {
+    Ok(Script::begin(opener.whole()?, size, options)?.screen())
 }
 
 /// Whether there is a screen to draw on: a terminal that can do more than print lines.
@@ -175,7 +198,19 @@ struct Hands {
     /// Requests that the worker has not taken yet.
     waiting: Arc<AtomicUsize>,
     reader: Sender<Sight>,
+    /// Writes notes, one after the other.
+    keeper: Sender<(Arc<Trace>, Arc<Notes>)>,
     run: Option<Run>,
+    files: Option<Files>,
+}
+
+/// The hold on the files that are browsed.
+struct Files {
+    opener: Opener,
+    /// The stamp of what was opened last.
+    stamp: Arc<AtomicU64>,
+    is_followed: Arc<AtomicBool>,
+    cache_dir: Option<std::path::PathBuf>,
 }
 
 /// The hold on a run at work.
@@ -185,18 +220,9 @@ struct Run {
 }
 
 /// Runs the screen until it is left.
-fn show(
-    mut app: App,
-    events: &Sender<Event>,
-    receiver: &Receiver<Event>,
-    mouse: bool,
-    run: Option<Run>,
-) -> Result<Exit> {
-    let hands = Hands::start(events, run)?;
-    start("terminal", events, {
-        let events = events.clone();
-        move || listen(&events)
-    })?;
+fn show(mut app: App, hands: Hands, receiver: &Receiver<Event>, mouse: bool) -> Result<Exit> {
+    let events = hands.events.clone();
+    start("terminal", &hands.events, move || listen(&events))?;
     let mut screen = ratatui::try_init().context("cannot use the terminal")?;
     let guard = Guard::new(mouse);
     let mut stats = Stats::default();
@@ -248,6 +274,7 @@ fn turn(
             if let Some(effect) = app.update(event) {
                 hands.perform(effect, &mut exit);
             }
+            stats.updated(app, pressed);
             if let Some(how) = exit {
                 return how;
             }
@@ -331,9 +358,10 @@ impl Drop for Bell {
 }
 
 impl Hands {
-    fn start(events: &Sender<Event>, run: Option<Run>) -> Result<Hands> {
+    fn start(events: &Sender<Event>) -> Result<Hands> {
         let (worker, requests) = channel::<Request>();
         let (reader, sights) = channel::<Sight>();
+        let (keeper, kept) = channel::<(Arc<Trace>, Arc<Notes>)>();
         let waiting = Arc::new(AtomicUsize::new(0));
         let (tell, counter) = (events.clone(), Arc::clone(&waiting));
         start("worker", events, move || work(&requests, &counter, &tell))?;
@@ -345,12 +373,20 @@ impl Hands {
                 });
             }
         })?;
+        let tell = events.clone();
+        start("keeper", events, move || {
+            for (trace, notes) in kept {
+                let _ = tell.send(Event::Kept(keep(&trace, &notes)));
+            }
+        })?;
         Ok(Hands {
             events: events.clone(),
             worker,
             waiting,
             reader,
-            run,
+            keeper,
+            run: None,
+            files: None,
         })
     }
 
@@ -367,8 +403,38 @@ impl Hands {
                 let _ = execute!(stdout(), CopyToClipboard::to_clipboard_from(text));
             }
             Effect::Export(order) => self.aside(move || Event::Exported(export(&order))),
-            Effect::Diagnose(trace) => self.aside(move || derive(&trace).unwrap_or(Event::Tick)),
-            Effect::Estimate(trace, rows) => self.aside(move || Event::Estimated(bytes_a_row(&trace, &rows))),
+            Effect::ExportPairs(paired, pairs, path, force) => {
+                self.aside(move || Event::Exported(export_pairs(&paired, &pairs, &path, force)));
+            }
+            Effect::Diagnose { trace, known, epoch } => {
+                let cache = self.files.as_ref().and_then(|files| files.cache_dir.clone());
+                self.aside(move || derive(&trace, &known, epoch, cache.as_deref()).unwrap_or(Event::Tick));
+            }
+            Effect::Check(trace) => self.aside(move || Event::Checked(crate::check::check_light(&trace))),
+            Effect::Keep(trace, notes) => {
+                let _ = self.keeper.send((trace, notes));
+            }
+            Effect::Follow(is_on) => self.follow(is_on),
+            Effect::Pair(a, b) => self.aside(move || {
+                let paired = Arc::new(compare::Paired::new(a, b));
+                let tallied = Arc::new(paired.tally(None));
+                Event::Paired(paired, tallied)
+            }),
+            Effect::OpenOther(path) => {
+                if let Some(opener) = self.files.as_ref().map(|files| files.opener.clone()) {
+                    self.aside(move || {
+                        let run = opener.other(&path).map(Box::new);
+                        Event::OpenedOther(run.map_err(|error| format!("{error:#}")))
+                    });
+                }
+            }
+            Effect::Adopt(trace, rule) => self.aside(move || Event::Adopted(adopt(&trace, &rule))),
+            Effect::ListRuns => {
+                if let Some(opener) = self.files.as_ref().map(|files| files.opener.clone()) {
+                    self.aside(move || Event::SavedRuns(opener.saved()));
+                }
+            }
+            Effect::Estimate(trace, rows) => self.aside(move || estimate(&trace, &rows)),
             Effect::StopRun => {
                 if let Some(run) = &self.run {
                     run.stop.store(true, Ordering::SeqCst);
@@ -393,6 +459,33 @@ impl Hands {
         }
     }
 
+    /// Looks whether the files grow, and opens them again when they did, or looks no more.
+    fn follow(&self, is_on: bool) {
+        let Some(files) = &self.files else { return };
+        if files.is_followed.swap(is_on, Ordering::SeqCst) || !is_on {
+            return;
+        }
+        let (opener, stamp) = (files.opener.clone(), Arc::clone(&files.stamp));
+        let (is_followed, tell) = (Arc::clone(&files.is_followed), self.events.clone());
+        let _ = start("follow", &self.events, move || {
+            let mut pause = FOLLOW;
+            while is_followed.load(Ordering::SeqCst) {
+                thread::sleep(pause);
+                let now = opener.stamp().unwrap_or(0);
+                if now == stamp.swap(now, Ordering::SeqCst) {
+                    continue;
+                }
+                let begun = Instant::now();
+                let again = opener.again().map(Box::new).map_err(|error| format!("{error:#}"));
+                if tell.send(Event::Opened(again)).is_err() {
+                    return;
+                }
+                // Reading a large file again and again leaves most of the time to everything else.
+                pause = FOLLOW.max(begun.elapsed() * 4);
+            }
+        });
+    }
+
     /// Does something on a thread of its own and tells how it went.
     fn aside(&self, work: impl FnOnce() -> Event + Send + 'static) {
         let tell = self.events.clone();
@@ -410,22 +503,72 @@ fn export(order: &Order) -> Result<(usize, u64, std::path::PathBuf), String> {
         crate::export::Target::File(path) => path.clone(),
         crate::export::Target::Stdout => std::path::PathBuf::from("-"),
     };
-    crate::export::write(&order.trace, &order.rows, &order.options)
+    let whole = order
+        .whole_questions
+        .then(|| crate::export::whole_questions(&order.trace.rows, &order.rows));
+    crate::export::write(&order.trace, whole.as_deref().unwrap_or(&order.rows), &order.options)
         .map(|written| (written.rows, written.bytes, path))
         .map_err(|error| format!("{error:#}"))
 }
 
-/// Reads every output once; nothing where they cannot be read (the reader says why when one is shown).
-fn derive(trace: &Trace) -> Option<Event> {
-    let rule = Rule::of_texts(trace.rule.as_deref());
-    let go_on = &mut |_| ControlFlow::Continue(());
-    let derived = Derived::of(&trace.rows, &*trace.texts, &rule, go_on).ok()??;
-    Some(Event::Diagnosed(Arc::new(derived)))
+fn export_pairs(
+    paired: &compare::Paired,
+    pairs: &[(u32, u32)],
+    path: &std::path::Path,
+    force: bool,
+) -> Result<(usize, u64, std::path::PathBuf), String> {
+    let target = crate::export::Target::File(path.to_owned());
+    crate::export::write_pairs(&paired.a, &paired.b, pairs, &target, force)
+        .map(|written| (written.rows, written.bytes, path.to_owned()))
+        .map_err(|error| format!("{error:#}"))
 }
 
-fn bytes_a_row(trace: &Trace, rows: &[u32]) -> f64 {
+/// Rows below which causes and marks are not worth keeping.
+const WORTHWHILE: usize = 20_000;
+
+/// Reads every output that is not known once; nothing where they cannot be read (the reader says why when one is shown).
+fn derive(trace: &Trace, known: &Derived, epoch: u64, cache: Option<&std::path::Path>) -> Option<Event> {
+    let rule_name = trace.rule.as_deref().unwrap_or_default();
+    let rule = Rule::of_texts(trace.rule.as_deref());
+    let place = cache
+        .zip(trace.path.as_ref())
+        .filter(|_| known.marks.is_empty() && trace.rows.len() >= WORTHWHILE && trace.texts.parts().len() == 1)
+        .map(|(folder, path)| {
+            let rows = trace.rows.len();
+            let stamp = crate::import::stamp(std::slice::from_ref(path));
+            let name = trace.rows.fingerprint(0..rows);
+            DerivedPlace {
+                file: folder.join("derived").join(format!("{name:016x}")),
+                key: format!("{} {stamp:016x} {rows} {rule_name}", env!("CARGO_PKG_VERSION")),
+            }
+        });
+    if let Some(kept) = place.as_ref().and_then(|place| Derived::load(place, trace.rows.len())) {
+        return Some(Event::Diagnosed(epoch, Arc::new(kept)));
+    }
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let derived = known.and_of(&trace.rows, &*trace.texts, &rule, go_on).ok()??;
+    // What cannot be kept only costs time.
+    let _ = place.map(|place| derived.save(&place));
+    Some(Event::Diagnosed(epoch, Arc::new(derived)))
+}
+
+/// The same trace with the picks that another rule reads.
+fn adopt(trace: &Trace, rule: &Rule) -> Result<Box<joined::Run>, String> {
+    let mut trace = trace.clone();
+    match crate::rescore::rescore(&mut trace, rule) {
+        Ok(_) => Ok(Box::new(joined::Run::new(trace))),
+        Err(error) => Err(format!("{error:#}")),
+    }
+}
+
+fn keep(trace: &Trace, notes: &Notes) -> Result<(), String> {
+    notes.save(trace).map_err(|error| format!("{error:#}"))
+}
+
+fn estimate(trace: &Trace, rows: &[u32]) -> Event {
     let bytes = crate::export::estimate(trace, rows).unwrap_or(0);
-    bytes as f64 / rows.len().max(1) as f64
+    let whole_questions = crate::export::whole_questions(&trace.rows, rows).len();
+    Event::Estimated(bytes as f64 / rows.len().max(1) as f64, whole_questions)
 }
 
 /// The worker's thread: takes in all requests, then does one step; a new request interrupts a long one.
@@ -479,12 +622,12 @@ fn listen(tell: &Sender<Event>) {
                     Some(Ok(event)) => event_of(event),
                     Some(Err(_)) | None => Some(Event::Hangup),
                 },
-                _ = term.recv() => Some(Event::Hangup),
-                _ = hangup.recv() => Some(Event::Hangup),
-                _ = interrupt.recv() => Some(Event::Hangup),
+                _ = term.recv() => Some(Event::Signal(15)),
+                _ = hangup.recv() => Some(Event::Signal(1)),
+                _ = interrupt.recv() => Some(Event::Signal(2)),
             };
             let Some(event) = event else { continue };
-            let is_over = matches!(event, Event::Hangup);
+            let is_over = matches!(event, Event::Hangup | Event::Signal(_));
             if tell.send(event).is_err() || is_over {
                 return;
             }

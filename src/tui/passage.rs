@@ -57,6 +57,18 @@ impl<'a> Passage<'a> {
         passage
     }
 
+    /// A text that is all of one kind.
+    pub fn remarked(text: &'a str, role: Role) -> Passage<'a> {
+        let mut passage = Passage::default();
+        passage.push(text, 0, role);
+        passage
+    }
+
+    /// Adds a stretch that has no place in a source.
+    pub fn say(&mut self, text: String, role: Role) {
+        self.push(text, 0, role);
+    }
+
     /// A text with found stretches lit.
     pub fn with_found(text: &'a str, found: &[Range<usize>]) -> Passage<'a> {
         let mut passage = Passage::default();

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
@@ -9,14 +10,17 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::joined;
+use crate::check::check_light;
+use crate::joined::{self, Run};
+use crate::notes::Notes;
 use crate::run::Update;
 use crate::trace::Trace;
 
-use super::app::{App, Effect, Event, How};
+use super::app::{App, Effect, Event, How, Opened};
+use super::compare::Paired;
 use super::theme::Theme;
-use super::worker::{Worker, fetch};
-use super::{Options, bytes_a_row, derive, export, keymap};
+use super::worker::{Stage, Worker, fetch};
+use super::{Options, adopt, derive, estimate, export, export_pairs, keymap};
 
 /// A screen driven by hand.
 #[derive(Debug)]
@@ -29,27 +33,52 @@ pub struct Script {
     /// Files that were written.
     pub written: Vec<PathBuf>,
     pub exit: Option<How>,
-    /// What the run at work was told.
+    /// What the run at work, or who looks at growing files, was told.
     pub told: Vec<String>,
+    /// The notes that were kept last.
+    pub kept: Option<Arc<Notes>>,
+    /// Files that can be opened to compare with, by their path.
+    pub files: Vec<Trace>,
+    /// How keeping notes goes.
+    pub keeping: Result<(), String>,
 }
 
 impl Script {
-    /// Browses traces on a screen of a fixed size.
+    /// Browses traces on a screen of a fixed size. Notes of earlier sessions are not looked for.
     pub fn open(traces: Vec<Trace>, size: (u16, u16), options: &Options) -> Result<Script> {
+        let opened = Opened {
+            runs: joined::part_runs(traces)?.into_iter().map(Run::new).collect(),
+            stage: Stage::Whole,
+        };
+        Script::begin(opened, size, options)
+    }
+
+    /// The same with what an opener gave.
+    pub(super) fn begin(opened: Opened, size: (u16, u16), options: &Options) -> Result<Script> {
         let theme = Theme::new(options.color, options.ascii);
-        let app = App::browse(theme, size, options.filter.clone(), &options.command).without_time();
+        let app = App::browse(theme, size, options).without_time();
         let mut script = Script::new(app, size);
-        script.send(Event::Opened(Ok(Box::new(joined::join(traces)?))));
+        script.send(Event::Opened(Ok(Box::new(opened))));
         match script.app.failure() {
             Some(failure) => Err(anyhow!("{failure}")),
             None => Ok(script),
         }
     }
 
+    /// The files have grown: these are their traces now.
+    pub fn grow(&mut self, traces: Vec<Trace>) -> Result<&mut Script> {
+        let opened = Opened {
+            runs: joined::part_runs(traces)?.into_iter().map(Run::new).collect(),
+            stage: Stage::Grown,
+        };
+        self.send(Event::Opened(Ok(Box::new(opened))));
+        Ok(self)
+    }
+
     /// Watches a run at work; time stands still but for [`Script::advance`].
     pub fn live(size: (u16, u16), options: &Options) -> Script {
         let theme = Theme::new(options.color, options.ascii);
-        Script::new(App::live(theme, size, &options.command).without_time(), size)
+        Script::new(App::live(theme, size, options).without_time(), size)
     }
 
     /// Takes in what a run tells.
@@ -74,6 +103,9 @@ impl Script {
             written: Vec::new(),
             exit: None,
             told: Vec::new(),
+            kept: None,
+            files: Vec::new(),
+            keeping: Ok(()),
         }
     }
 
@@ -127,9 +159,35 @@ impl Script {
                 self.written.extend(outcome.iter().map(|(_, _, path)| path.clone()));
                 events.push_back(Event::Exported(outcome));
             }
-            Effect::Diagnose(trace) => events.extend(derive(&trace)),
-            Effect::Estimate(trace, rows) => events.push_back(Event::Estimated(bytes_a_row(&trace, &rows))),
-            Effect::StopRun | Effect::Pause { .. } | Effect::Share { .. } => self.told.push(format!("{effect:?}")),
+            Effect::ExportPairs(paired, pairs, path, force) => {
+                let outcome = export_pairs(&paired, &pairs, &path, force);
+                self.written.extend(outcome.iter().map(|(_, _, path)| path.clone()));
+                events.push_back(Event::Exported(outcome));
+            }
+            Effect::Diagnose { trace, known, epoch } => events.extend(derive(&trace, &known, epoch, None)),
+            Effect::Check(trace) => events.push_back(Event::Checked(check_light(&trace))),
+            Effect::Keep(_, notes) => {
+                self.kept = Some(notes);
+                events.push_back(Event::Kept(self.keeping.clone()));
+            }
+            Effect::Estimate(trace, rows) => events.push_back(estimate(&trace, &rows)),
+            Effect::Pair(a, b) => {
+                let paired = Arc::new(Paired::new(a, b));
+                let tallied = Arc::new(paired.tally(None));
+                events.push_back(Event::Paired(paired, tallied));
+            }
+            Effect::OpenOther(path) => {
+                let run = self.files.iter().find(|trace| trace.path.as_ref() == Some(&path));
+                let run = run.map(|trace| Box::new(Run::new(trace.clone())));
+                events.push_back(Event::OpenedOther(
+                    run.ok_or_else(|| format!("no run {}", path.display())),
+                ));
+            }
+            Effect::ListRuns => {}
+            Effect::Adopt(trace, rule) => events.push_back(Event::Adopted(adopt(&trace, &rule))),
+            Effect::StopRun | Effect::Pause { .. } | Effect::Share { .. } | Effect::Follow(_) => {
+                self.told.push(format!("{effect:?}"))
+            }
             Effect::Exit(exit) => self.exit = Some(exit),
             Effect::Many(effects) => {
                 for effect in effects {

@@ -16,9 +16,6 @@ pub const LETTERS: usize = 26;
 pub struct Snapshot {
     pub trace: Arc<Trace>,
     pub agreement: Agreement,
-    /// Rows sorted by question; those of question `q` are `members[starts[q]..starts[q + 1]]`.
-    members: Vec<u32>,
-    starts: Vec<u32>,
     /// Counts over every row.
     pub all: Report,
     pub most_attempts: usize,
@@ -86,36 +83,11 @@ impl Snapshot {
     pub fn of(trace: Arc<Trace>) -> Snapshot {
         let rows = &trace.rows;
         let agreement = Agreement::of(rows);
-        let questions = agreement.attempts.len();
-        let mut starts = vec![0u32; questions + 1];
-        for question in &agreement.question {
-            starts[*question as usize + 1] += 1;
-        }
-        for at in 0..questions {
-            starts[at + 1] += starts[at];
-        }
-        let mut next = starts.clone();
-        let mut members = vec![0u32; rows.len()];
-        for (row, question) in agreement.question.iter().enumerate() {
-            let place = &mut next[*question as usize];
-            members[*place as usize] = row as u32;
-            *place += 1;
-        }
-        for question in 0..questions {
-            let range = starts[question] as usize..starts[question + 1] as usize;
-            members[range].sort_by_key(|row| (rows.attempt[*row as usize], *row));
-        }
-        let most_attempts = starts
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]) as usize)
-            .max()
-            .unwrap_or(0);
+        let most_attempts = agreement.most_attempts();
         let all = report(rows, &agreement, None, 0..rows.len() as u32);
         Snapshot {
             trace,
             agreement,
-            members,
-            starts,
             all,
             most_attempts,
         }
@@ -126,12 +98,11 @@ impl Snapshot {
     }
 
     /// The rows of the question that a row belongs to, by attempt.
-    pub fn attempts(&self, row: u32) -> &[u32] {
-        let Some(question) = self.agreement.question.get(row as usize) else {
-            return &[];
-        };
-        let question = *question as usize;
-        &self.members[self.starts[question] as usize..self.starts[question + 1] as usize]
+    pub fn attempts(&self, row: u32) -> Vec<u32> {
+        match self.agreement.question.get(row as usize) {
+            Some(question) => self.agreement.rows_of(*question).collect(),
+            None => Vec::new(),
+        }
     }
 
     pub fn question(&self, row: u32) -> u32 {

@@ -9,10 +9,14 @@ use std::time::{Duration, Instant};
 
 use crate::extract::Rule;
 use crate::filter::{Completion, Context, Derived, Filter, Mode, complete};
+use crate::notes::Notes;
 use crate::record::Record;
 use crate::trace::{Field, Texts, Trace};
 
+use super::compare::{Paired, Tallied};
+use super::lab::{LabReport, Read};
 use super::reading;
+use super::shelf::Side;
 use super::snapshot::{Report, Snapshot};
 
 /// What rows are shown, and how.
@@ -59,24 +63,45 @@ impl Sort {
     }
 }
 
+/// How much of a trace there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Its first rows, while the rest is being read.
+    Begun,
+    /// All of it.
+    Whole,
+    /// All of it, with the rows known before at its beginning.
+    Grown,
+    /// A run at work adds to it; causes and marks are found by the worker, one row after another.
+    Landing,
+}
+
 /// What the screen asks of the worker. A newer `Select`, `Complete` or `Count` makes the older one stale.
 #[derive(Debug)]
 pub enum Request {
-    /// The trace to work on, anew or grown by a run at work.
+    /// The trace to work on, anew or grown.
     Trace {
         trace: Arc<Trace>,
-        grows: bool,
+        stage: Stage,
     },
     /// Causes and marks of all its rows.
     Derived(Arc<Derived>),
+    /// The run that this one is compared with; `None`: nothing is compared.
+    Compare(Option<Arc<Paired>>),
     Select {
         number: u64,
         view: View,
-        marked: Arc<HashSet<u32>>,
+        notes: Arc<Notes>,
     },
     Complete {
         text: String,
         cursor: usize,
+    },
+    /// What another rule makes of the rows of the present view.
+    Lab {
+        number: u64,
+        typed: String,
+        rule: Rule,
     },
     /// Counts under a filter, for pickers.
     Count {
@@ -98,6 +123,10 @@ pub enum Reply {
         report: Report,
         subjects: Vec<(Arc<str>, usize)>,
     },
+    Lab {
+        number: u64,
+        report: Arc<LabReport>,
+    },
     Failed(String),
 }
 
@@ -107,9 +136,17 @@ pub struct Selected {
     pub number: u64,
     pub rows: Arc<Vec<u32>>,
     pub report: Report,
+    /// Counts under the filter's other words, where some choose categories: what choosing another one would show.
+    pub facets: Option<Arc<Report>>,
     pub is_complete: bool,
     /// Rows looked at, of a text search still at work.
     pub searched: usize,
+    /// Two runs counted against each other over these rows, where some are compared.
+    pub tallied: Option<Arc<Tallied>>,
+    /// Whether texts were read for it.
+    pub is_search: bool,
+    /// Whether these are the first rows that a search has found.
+    pub is_first_hit: bool,
     pub took: Duration,
 }
 
@@ -117,11 +154,24 @@ struct Job {
     number: u64,
     view: View,
     filter: Filter,
-    marked: Arc<HashSet<u32>>,
+    notes: Arc<Notes>,
     asked: Instant,
     /// A text search under way.
     search: Option<Search>,
+    /// What a text search has found.
+    found: Arc<Vec<u32>>,
     is_answered: bool,
+}
+
+/// A rule by which outputs are read.
+struct LabJob {
+    number: u64,
+    typed: String,
+    rule: Rule,
+    /// What was read, by row.
+    reads: Vec<Read>,
+    /// The first row that was not looked at.
+    next: usize,
 }
 
 #[derive(Default)]
@@ -135,11 +185,14 @@ struct Search {
 pub struct Worker {
     snapshot: Option<Arc<Snapshot>>,
     derived: Arc<Derived>,
+    /// The two runs, where some are compared.
+    paired: Option<Arc<Paired>>,
     job: Option<Job>,
     completion: Option<(String, usize)>,
     count: Option<String>,
+    lab: Option<LabJob>,
     /// Whether rows are added while it works; they are diagnosed here, one after another.
-    grows: bool,
+    is_landing: bool,
     rule: Rule,
 }
 
@@ -160,25 +213,26 @@ impl std::fmt::Debug for Worker {
 impl Worker {
     pub fn ask(&mut self, request: Request, tell: &mut dyn FnMut(Reply)) {
         match request {
-            Request::Trace { trace, grows } => {
-                if !grows {
+            Request::Trace { trace, stage } => {
+                if matches!(stage, Stage::Begun | Stage::Whole) {
                     self.derived = Arc::default();
                 }
-                self.grows = grows;
+                self.is_landing = stage == Stage::Landing;
                 self.rule = Rule::of_texts(trace.rule.as_deref());
                 let snapshot = Arc::new(Snapshot::of(trace));
                 self.snapshot = Some(Arc::clone(&snapshot));
                 tell(Reply::Snapshot(snapshot));
                 self.redo();
             }
-            Request::Select { number, view, marked } => {
+            Request::Select { number, view, notes } => {
                 self.job = Some(Job {
                     number,
                     filter: self.parse(&view.filter),
                     view,
-                    marked,
+                    notes,
                     asked: Instant::now(),
                     search: None,
+                    found: Arc::default(),
                     is_answered: false,
                 });
             }
@@ -186,14 +240,28 @@ impl Worker {
                 self.derived = derived;
                 self.redo();
             }
+            Request::Compare(paired) => self.paired = paired,
             Request::Complete { text, cursor } => self.completion = Some((text, cursor)),
             Request::Count { filter } => self.count = Some(filter),
+            Request::Lab { number, typed, rule } => {
+                self.lab = Some(LabJob {
+                    number,
+                    typed,
+                    rule,
+                    reads: Vec::new(),
+                    next: 0,
+                });
+            }
         }
     }
 
     fn parse(&self, filter: &str) -> Filter {
+        let parse = match &self.paired {
+            Some(_) => Filter::parse_for_two,
+            None => Filter::parse,
+        };
         match &self.snapshot {
-            Some(snapshot) => Filter::parse(filter, Mode::Typing, snapshot.rows()).unwrap_or_default(),
+            Some(snapshot) => parse(filter, Mode::Typing, snapshot.rows()).unwrap_or_default(),
             None => Filter::default(),
         }
     }
@@ -223,36 +291,49 @@ impl Worker {
                 return true;
             }
         }
+        if let Some(mut lab) = self.lab.take() {
+            if !self.read_by(&snapshot, &mut lab, interrupted, tell) {
+                self.lab = Some(lab);
+            }
+            return true;
+        }
         if let Some((text, cursor)) = self.completion.take() {
-            let list = self.with_context(&snapshot, None, |context| complete(&text, cursor, context));
-            tell(Reply::Completions { text, list });
+            let notes = self.job.as_ref().map(|job| Arc::clone(&job.notes));
+            let context = self.context(&snapshot, notes.as_deref());
+            match complete(&text, cursor, &context, interrupted) {
+                Some(list) => tell(Reply::Completions { text, list }),
+                // Something more urgent came in; this is done afterwards, unless it is stale then.
+                None => self.completion = Some((text, cursor)),
+            }
             return true;
         }
         if let Some(filter) = self.count.take() {
             self.count(&snapshot, filter, tell);
             return true;
         }
-        self.grows && self.diagnose(&snapshot, interrupted, tell)
+        self.is_landing && self.diagnose(&snapshot, interrupted, tell)
     }
 
-    fn with_context<T>(
-        &self,
-        snapshot: &Snapshot,
-        marked: Option<&HashSet<u32>>,
-        use_it: impl FnOnce(&Context) -> T,
-    ) -> T {
-        let is_marked = |row: usize| marked.is_some_and(|marked| marked.contains(&(row as u32)));
-        use_it(&Context {
+    fn context<'a>(&'a self, snapshot: &'a Snapshot, notes: Option<&'a Notes>) -> Context<'a> {
+        Context {
             rows: snapshot.rows(),
             derived: Some(&self.derived),
             agreement: Some(&snapshot.agreement),
-            marked: Some(&is_marked),
-        })
+            notes,
+            pairs: self.paired_with(snapshot).map(|paired| &*paired.facts),
+        }
+    }
+
+    /// The comparison, if it is one of the rows at hand.
+    fn paired_with(&self, snapshot: &Snapshot) -> Option<&Arc<Paired>> {
+        self.paired
+            .as_ref()
+            .filter(|paired| Arc::ptr_eq(&paired.a, &snapshot.trace))
     }
 
     fn select(&self, snapshot: &Snapshot, job: &mut Job, interrupted: &dyn Fn() -> bool, tell: &mut dyn FnMut(Reply)) {
         if job.filter.fields().is_empty() {
-            let rows = self.with_context(snapshot, Some(&job.marked), |context| job.filter.select(context));
+            let rows = job.filter.select(&self.context(snapshot, Some(&job.notes)));
             job.is_answered = true;
             tell(Reply::Selected(self.selected(
                 snapshot,
@@ -274,8 +355,9 @@ impl Worker {
             until: snapshot.rows().len(),
         };
         let mut last_told = job.asked;
+        let mut pause = STREAM_EVERY;
         let (mut found, mut next, mut stopped) = (search.found, search.next, false);
-        let mut told = 0;
+        let (mut told, resumed) = (0, !found.is_empty());
         let outcome = {
             let job = &*job;
             let found = std::cell::RefCell::new(&mut found);
@@ -286,16 +368,16 @@ impl Worker {
                     return ControlFlow::Break(());
                 }
                 let known = found.borrow().len();
-                if known > told && (told == 0 || last_told.elapsed() > STREAM_EVERY) {
+                if known > told && (told == 0 || last_told.elapsed() > pause) {
+                    let is_first = told == 0 && !resumed;
                     told = known;
+                    let begun = Instant::now();
+                    let mut selected = self.selected(snapshot, job, found.borrow().clone(), row + 1, false);
+                    selected.is_first_hit = is_first;
+                    tell(Reply::Selected(selected));
                     last_told = Instant::now();
-                    tell(Reply::Selected(self.selected(
-                        snapshot,
-                        job,
-                        found.borrow().clone(),
-                        row + 1,
-                        false,
-                    )));
+                    // Counting what was found may not take a large share of the search.
+                    pause = STREAM_EVERY.max(begun.elapsed() * 8);
                 }
                 ControlFlow::Continue(())
             };
@@ -303,21 +385,18 @@ impl Worker {
                 found.borrow_mut().push(row);
                 ControlFlow::Continue(())
             };
-            self.with_context(snapshot, Some(&job.marked), |context| {
-                job.filter.select_by_text(context, &rest, go_on, hit)
-            })
+            let context = self.context(snapshot, Some(&job.notes));
+            job.filter.select_by_text(&context, &rest, go_on, hit)
         };
         match outcome {
             Ok(()) if stopped => job.search = Some(Search { found, next }),
             Ok(()) => {
                 job.is_answered = true;
-                tell(Reply::Selected(self.selected(
-                    snapshot,
-                    job,
-                    found,
-                    snapshot.rows().len(),
-                    true,
-                )));
+                let is_first_hit = told == 0 && !resumed && !found.is_empty();
+                job.found = Arc::new(found.clone());
+                let mut selected = self.selected(snapshot, job, found, snapshot.rows().len(), true);
+                selected.is_first_hit = is_first_hit;
+                tell(Reply::Selected(selected));
             }
             Err(error) => {
                 job.is_answered = true;
@@ -335,6 +414,21 @@ impl Worker {
         is_complete: bool,
     ) -> Selected {
         let report = snapshot.report(Some(&self.derived), rows.iter().copied());
+        // A text search under the other words would read much more than was asked for.
+        let facets = (job.filter.chooses_categories() && job.filter.fields().is_empty()).then(|| {
+            let others = job.filter.without_categories();
+            let rows = others.select(&self.context(snapshot, Some(&job.notes)));
+            Arc::new(snapshot.report(Some(&self.derived), rows.into_iter()))
+        });
+        let is_all = job.filter.is_empty() && job.view.sort == Sort::File && !job.view.is_reversed;
+        let tallied = self.paired_with(snapshot).filter(|_| is_complete).map(|paired| {
+            if is_all {
+                return Arc::new(paired.tally(None));
+            }
+            let mut all = rows.clone();
+            sort(snapshot, &job.view, &mut all);
+            Arc::new(paired.tally(Some(&all)))
+        });
         if job.view.by_question {
             let mut seen = HashSet::new();
             rows.retain(|row| seen.insert(snapshot.question(*row)));
@@ -344,15 +438,69 @@ impl Worker {
             number: job.number,
             rows: Arc::new(rows),
             report,
+            facets,
             is_complete,
             searched,
+            tallied,
+            is_search: !job.filter.fields().is_empty(),
+            is_first_hit: false,
             took: job.asked.elapsed(),
         }
     }
 
+    /// Reads the outputs of the view by another rule; false: interrupted, to be gone on with.
+    fn read_by(
+        &self,
+        snapshot: &Snapshot,
+        lab: &mut LabJob,
+        interrupted: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(Reply),
+    ) -> bool {
+        let rows = snapshot.rows();
+        let selected: Vec<u32> = match &self.job {
+            Some(job) if job.filter.fields().is_empty() => job.filter.select(&self.context(snapshot, Some(&job.notes))),
+            // What a text search found is not searched for again.
+            Some(job) => job.found.to_vec(),
+            None => (0..rows.len() as u32).collect(),
+        };
+        let mut wanted = vec![false; rows.len()];
+        selected.iter().for_each(|row| wanted[*row as usize] = true);
+        lab.reads.resize(rows.len(), Read::default());
+        let (rule, from) = (&lab.rule, lab.next);
+        let (reads, next) = (&mut lab.reads, &mut lab.next);
+        let mut stopped = false;
+        let outcome = snapshot.trace.texts.map(
+            Field::Completion,
+            &|row| row >= from && row < rows.len() && wanted[row] && !rows.scored[row],
+            &|row, text| Read::of(rule, text, rows.answer.get(row)).bits(),
+            &mut |row, bits| {
+                reads[row] = Read::from_bits(bits);
+                *next = row + 1;
+                if interrupted() {
+                    stopped = true;
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            },
+        );
+        match outcome {
+            Err(error) => tell(Reply::Failed(format!("{error:#}"))),
+            Ok(()) if stopped => return false,
+            Ok(()) => {
+                let report = LabReport::of(&lab.typed, rows, &selected, std::mem::take(&mut lab.reads));
+                tell(Reply::Lab {
+                    number: lab.number,
+                    report: Arc::new(report),
+                });
+            }
+        }
+        true
+    }
+
     fn count(&self, snapshot: &Snapshot, filter: String, tell: &mut dyn FnMut(Reply)) {
         let parsed = self.parse(&filter);
-        let selected = self.with_context(snapshot, None, |context| parsed.select(context));
+        let notes = self.job.as_ref().map(|job| &*job.notes);
+        let selected = parsed.select(&self.context(snapshot, notes));
         let rows = snapshot.rows();
         let mut by_subject = vec![0; rows.subject.list().len()];
         for row in &selected {
@@ -463,11 +611,24 @@ impl Texts for Rest<'_> {
             visit,
         )
     }
+
+    fn map(
+        &self,
+        field: Field,
+        wanted: &(dyn Fn(usize) -> bool + Sync),
+        number: &(dyn Fn(usize, &str) -> u64 + Sync),
+        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        let (from, until) = (self.from, self.until);
+        let wanted = |row: usize| (from..until).contains(&row) && wanted(row);
+        self.texts.map(field, &wanted, number, visit)
+    }
 }
 
 /// Texts that the screen needs in sight.
 #[derive(Debug, Clone)]
 pub struct Sight {
+    pub side: Side,
     pub trace: Arc<Trace>,
     /// Rows of which the question is shown.
     pub questions: Vec<u32>,
@@ -478,6 +639,7 @@ pub struct Sight {
 /// What the reader fetched.
 #[derive(Debug)]
 pub struct Fetched {
+    pub side: Side,
     pub questions: Vec<(u32, String)>,
     pub records: Vec<(u32, Result<Arc<Record>, String>)>,
     /// Whether all that was asked for is told.
@@ -492,6 +654,7 @@ pub fn fetch(sight: &Sight, tell: &mut dyn FnMut(Fetched)) {
     if !sight.records.is_empty() {
         let records = read_records(&sight.trace, &sight.records);
         tell(Fetched {
+            side: sight.side,
             questions: Vec::new(),
             records,
             is_last: sight.questions.is_empty(),
@@ -528,6 +691,7 @@ pub fn fetch(sight: &Sight, tell: &mut dyn FnMut(Fetched)) {
             .map(|row| (*row, String::new())),
     );
     tell(Fetched {
+        side: sight.side,
         questions,
         records,
         is_last: true,

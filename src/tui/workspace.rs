@@ -1,27 +1,20 @@
 //! What the panes share: the trace, the view on it, the rows that are in it, and the texts in sight.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::extract::Rule;
 use crate::filter::{Filter, Mode};
+use crate::notes::{Note, Notes};
 use crate::record::Record;
 use crate::trace::Rows;
 
+use super::shelf::Shelf;
 use super::snapshot::Snapshot;
 use super::widgets::Cursor;
 use super::worker::{Fetched, Request, Selected, Sight, View};
 
-/// Full records kept beside those in sight.
-const RECORDS: usize = 96;
-
-/// Question heads kept.
-const QUESTIONS: usize = 4_000;
-
 /// Steps that `u` can take back.
 const HISTORY: usize = 200;
-
-type Marks = Arc<HashSet<u32>>;
 
 #[derive(Debug, Default)]
 pub struct Workspace {
@@ -29,22 +22,24 @@ pub struct Workspace {
     pub view: View,
     /// The view's filter, understood.
     pub filter: Filter,
-    pub marked: Marks,
+    pub notes: Arc<Notes>,
     pub selected: Selected,
     /// The place in `selected.rows`.
     pub cursor: Cursor,
     pub rule: Rule,
     /// Number of the last view asked for.
     number: u64,
-    undo: Vec<(View, Marks)>,
-    redo: Vec<(View, Marks)>,
-    records: HashMap<u32, Result<Arc<Record>, String>>,
-    /// By question number.
-    questions: HashMap<u32, String>,
+    undo: Vec<(View, Arc<Notes>)>,
+    redo: Vec<(View, Arc<Notes>)>,
+    shelf: Shelf,
     /// The row and place to come back to when the view before is shown again.
     return_to: Option<(u32, Cursor)>,
-    /// Whether the reader has not answered yet.
-    is_fetching: bool,
+    /// Whether more rows of the trace are still being read.
+    pub is_partial: bool,
+    /// Whether the filter may ask what another run says.
+    pub has_two_runs: bool,
+    /// Whether key and picks of questions that the person has not answered are hidden.
+    pub is_blind: bool,
 }
 
 impl Workspace {
@@ -62,11 +57,53 @@ impl Workspace {
         self.selected.number == self.number && self.selected.is_complete
     }
 
-    /// Takes over a trace, anew or grown.
-    pub fn take_snapshot(&mut self, snapshot: Arc<Snapshot>) {
+    /// The number of the view asked for last.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Makes room for another run: its rows are others, and so are its notes.
+    pub fn change_run(&mut self) {
+        self.snapshot = None;
+        self.selected = Selected::default();
+        self.cursor = Cursor::default();
+        self.notes = Arc::default();
+        self.undo.clear();
+        self.redo.clear();
+        self.return_to = None;
+        self.shelf.clear();
+    }
+
+    /// Whether a view was asked for.
+    pub fn has_asked(&self) -> bool {
+        self.number > 0
+    }
+
+    /// Takes over a trace, anew or grown. Where its rows are not those known before and more, what stood on rows is moved
+    /// to where they stand now; that tells the new place of a row.
+    pub fn take_snapshot(&mut self, snapshot: Arc<Snapshot>) -> Option<Moves> {
         self.rule = Rule::of_texts(snapshot.trace.rule.as_deref());
-        self.filter = Filter::parse(&self.view.filter, Mode::Typing, snapshot.rows()).unwrap_or_default();
-        self.snapshot = Some(snapshot);
+        self.filter = self.parse(&self.view.filter, snapshot.rows());
+        let before = self.snapshot.replace(Arc::clone(&snapshot))?;
+        if snapshot.rows().begin_with(before.rows()) {
+            return None;
+        }
+        let moves = Moves {
+            before,
+            after: snapshot,
+        };
+        self.shelf.clear();
+        self.return_to = self
+            .place_now()
+            .and_then(|(row, cursor)| Some((moves.place(row)?, cursor)));
+        self.selected.rows = Arc::default();
+        let (before, after) = (moves.before.rows(), moves.after.rows());
+        let moved = |notes: &Arc<Notes>| Arc::new(notes.moved(before, after));
+        self.notes = moved(&self.notes);
+        for (_, notes) in self.undo.iter_mut().chain(&mut self.redo) {
+            *notes = moved(notes);
+        }
+        Some(moves)
     }
 
     /// Changes the view, to be undone by `u`; the request makes its rows.
@@ -110,54 +147,60 @@ impl Workspace {
     }
 
     fn remember(&mut self) {
-        self.undo.push((self.view.clone(), Arc::clone(&self.marked)));
+        self.undo.push((self.view.clone(), Arc::clone(&self.notes)));
         if self.undo.len() > HISTORY {
             self.undo.remove(0);
         }
         self.redo.clear();
     }
 
+    /// A filter line as it stands on the screen; what is not understood does not filter.
+    pub fn parse(&self, text: &str, rows: &Rows) -> Filter {
+        let parse = if self.has_two_runs {
+            Filter::parse_for_two
+        } else {
+            Filter::parse
+        };
+        parse(text, Mode::Typing, rows).unwrap_or_default()
+    }
+
     /// Asks for the rows of the present view.
     pub fn ask(&mut self) -> Request {
         self.number += 1;
         if let Some(snapshot) = &self.snapshot {
-            self.filter = Filter::parse(&self.view.filter, Mode::Typing, snapshot.rows()).unwrap_or_default();
+            self.filter = self.parse(&self.view.filter, snapshot.rows());
         }
         Request::Select {
             number: self.number,
             view: self.view.clone(),
-            marked: Arc::clone(&self.marked),
+            notes: Arc::clone(&self.notes),
         }
     }
 
     /// Takes the last change back; `None` where there is none.
     pub fn undo(&mut self) -> Option<Request> {
-        let (view, marked) = self.undo.pop()?;
+        let (view, notes) = self.undo.pop()?;
         self.redo.push((
             std::mem::replace(&mut self.view, view),
-            std::mem::replace(&mut self.marked, marked),
+            std::mem::replace(&mut self.notes, notes),
         ));
         Some(self.ask())
     }
 
     pub fn redo(&mut self) -> Option<Request> {
-        let (view, marked) = self.redo.pop()?;
+        let (view, notes) = self.redo.pop()?;
         self.undo.push((
             std::mem::replace(&mut self.view, view),
-            std::mem::replace(&mut self.marked, marked),
+            std::mem::replace(&mut self.notes, notes),
         ));
         Some(self.ask())
     }
 
-    /// Marks or unmarks the row under the cursor; the request is there where the filter asks for marks.
-    pub fn toggle_mark(&mut self) -> Option<Request> {
-        let row = self.row()?;
+    /// Changes what stands on a row; the request is there where the filter asks for marks or notes.
+    pub fn annotate(&mut self, row: u32, change: impl FnOnce(&mut Note)) -> Option<Request> {
         self.remember();
-        let marked = Arc::make_mut(&mut self.marked);
-        if !marked.remove(&row) {
-            marked.insert(row);
-        }
-        self.view.filter.contains("marked").then(|| self.ask())
+        Arc::make_mut(&mut self.notes).change(row, change);
+        self.filter.needs_notes().then(|| self.ask())
     }
 
     /// Takes over rows for the view. The row under the cursor stays where it is on the screen if it is still there and
@@ -190,6 +233,17 @@ impl Workspace {
         self.cursor.at = self.cursor.at.min(self.selected.rows.len().saturating_sub(1));
     }
 
+    /// The letter that the person gave to a row's question.
+    pub fn label(&self, row: u32) -> Option<char> {
+        let attempts = self.snapshot.as_ref()?.attempts(row);
+        attempts.iter().find_map(|row| self.notes.get(*row)?.label)
+    }
+
+    /// Whether key and picks of a row's question are hidden.
+    pub fn hides(&self, row: u32) -> bool {
+        self.is_blind && self.label(row).is_none()
+    }
+
     /// Where a row stands among those shown.
     pub fn place(&self, row: u32) -> Option<usize> {
         let rows = &self.selected.rows;
@@ -200,68 +254,46 @@ impl Workspace {
     }
 
     pub fn record(&self, row: u32) -> Option<&Result<Arc<Record>, String>> {
-        self.records.get(&row)
+        self.shelf.record(row)
     }
 
     /// The question of a row as far as lists show it.
     pub fn question(&self, row: u32) -> Option<&str> {
-        let question = self.snapshot.as_ref()?.question(row);
-        self.questions.get(&question).map(String::as_str)
+        self.shelf.question(self.snapshot.as_ref()?.question(row))
     }
 
     /// What to fetch so that the given rows can be shown; `None` while the reader is at work or nothing is missing.
     pub fn missing(&mut self, listed: &[u32], read: &[u32]) -> Option<Sight> {
-        let snapshot = Arc::clone(self.snapshot.as_ref()?);
-        if self.is_fetching {
-            return None;
-        }
-        let records: Vec<u32> = read
-            .iter()
-            .copied()
-            .filter(|row| !self.records.contains_key(row))
-            .collect();
-        let mut seen = HashSet::new();
-        let questions: Vec<u32> = listed
-            .iter()
-            .copied()
-            .filter(|row| {
-                let question = snapshot.question(*row);
-                !self.questions.contains_key(&question) && seen.insert(question)
-            })
-            .collect();
-        if records.is_empty() && questions.is_empty() {
-            return None;
-        }
-        if self.records.len() + records.len() > RECORDS {
-            self.records.retain(|row, _| read.contains(row));
-        }
-        if self.questions.len() + questions.len() > QUESTIONS {
-            let in_sight: HashSet<u32> = listed.iter().map(|row| snapshot.question(*row)).collect();
-            self.questions.retain(|question, _| in_sight.contains(question));
-        }
-        self.is_fetching = true;
-        Some(Sight {
-            trace: Arc::clone(&snapshot.trace),
-            questions,
-            records,
-        })
+        self.shelf.missing(self.snapshot.as_deref()?, listed, read)
     }
 
     /// Takes over what the reader fetched.
     pub fn take_fetched(&mut self, fetched: Fetched) {
-        for (row, question) in fetched.questions {
-            if let Some(snapshot) = &self.snapshot {
-                self.questions.insert(snapshot.question(row), question);
-            }
-        }
-        self.records.extend(fetched.records);
-        self.is_fetching = !fetched.is_last;
+        let snapshot = self.snapshot.as_deref();
+        self.shelf
+            .take(fetched, |row| snapshot.map(|snapshot| snapshot.question(row)));
+    }
+}
+
+/// Where rows went when a trace was read again.
+#[derive(Debug)]
+pub struct Moves {
+    before: Arc<Snapshot>,
+    after: Arc<Snapshot>,
+}
+
+impl Moves {
+    /// The present place of a row.
+    pub fn place(&self, row: u32) -> Option<u32> {
+        let identity = self.before.rows().identify(&[row]);
+        self.after.rows().locate(&identity).into_iter().next().flatten()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Trace;
 
     fn selected(number: u64, rows: &[u32]) -> Selected {
         Selected {
@@ -299,6 +331,33 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_moved_keep_the_cursor_and_their_notes() {
+        let snapshot = |ids: &[i64]| {
+            let record = |id: &i64| Record {
+                question_id: *id,
+                ..Record::default()
+            };
+            let trace = Trace::from_records("t", "t", ids.iter().map(record).collect());
+            Arc::new(Snapshot::of(Arc::new(trace)))
+        };
+        let mut workspace = Workspace::default();
+        workspace.take_snapshot(snapshot(&[4, 5, 6]));
+        workspace.ask();
+        workspace.take_selected(selected(1, &[0, 1, 2]));
+        workspace.cursor.at = 1;
+        workspace.annotate(1, |note| note.marked = true);
+        assert!(
+            workspace.take_snapshot(snapshot(&[4, 5, 6, 7])).is_none(),
+            "more rows move none"
+        );
+        let moves = workspace.take_snapshot(snapshot(&[1, 2, 4, 5, 6, 7])).unwrap();
+        assert_eq!(moves.place(0), Some(2));
+        assert!(workspace.notes.is_marked(3));
+        workspace.take_selected(selected(1, &[0, 1, 2, 3, 4, 5]));
+        assert_eq!(workspace.row(), Some(3));
+    }
+
+    #[test]
     fn undo_takes_back_filters_and_marks() {
         let mut workspace = Workspace::default();
         workspace.ask();
@@ -307,9 +366,12 @@ mod tests {
             filter: "wrong".into(),
             ..View::default()
         });
-        workspace.toggle_mark();
+        workspace.annotate(5, |note| note.marked = true);
+        workspace.annotate(5, |note| note.note = "odd".to_owned());
         workspace.undo();
-        assert!(workspace.marked.is_empty());
+        assert_eq!((workspace.notes.is_marked(5), workspace.notes.text(5)), (true, ""));
+        workspace.undo();
+        assert!(workspace.notes.is_empty());
         workspace.undo();
         assert_eq!(workspace.view.filter, "");
         assert!(workspace.undo().is_none());

@@ -3,6 +3,7 @@
 mod broken;
 mod cases;
 mod checks;
+mod commands;
 mod exports;
 mod kinds;
 mod maps;

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // clippy knows test functions, not the helpers that they share
 
+mod browsing;
+mod comparing;
 mod extraction;
 mod harness_files;
 mod hub;
 mod import;
 mod live;
+mod own_sets;
 mod program;
 mod prompts;
 mod run_cases;

@@ -206,6 +206,135 @@ fn a_killed_run_resumes_and_equals_an_uninterrupted_one() {
 }
 
 #[test]
+fn batch_threads_and_interruption_do_not_show_in_the_records() {
+    let bench = Bench::new();
+    let words = |out: &str, more: &[&str]| {
+        let model = bench.model.to_str().unwrap();
+        let fixed = [
+            "run",
+            "--model",
+            model,
+            "--data",
+            "embedded",
+            "--benchmark",
+            "mmlu,mmlu_pro",
+            "--plain",
+        ];
+        let rest = ["--limit", "9", "--max-tokens", "80", "--out", out];
+        let words = fixed.iter().chain(&rest).chain(more);
+        words.map(|word| (*word).to_owned()).collect::<Vec<String>>()
+    };
+    let run = |words: &[String]| bench.ok(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let records = |out: &Path, exam: &str| {
+        let mut records = markbook::parquet::read_records(&out.join(exam).join("records.parquet")).unwrap();
+        records.iter_mut().for_each(|record| record.seconds = 0.0);
+        records
+    };
+    let out = |name: &str| bench.path(name);
+    let path = |name: &str| out(name).to_str().unwrap().to_owned();
+    run(&words(&path("one"), &["--threads", "1"]));
+    run(&words(&path("two"), &["--threads", "2", "--batch", "3"]));
+    let begun = words(&path("parts"), &["--threads", "2", "--batch", "50"]);
+    let mut child = bench
+        .command(&begun.iter().map(String::as_str).collect::<Vec<_>>())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let sampled = out("parts").join("mmlu_pro");
+    wait_for("the first completions", 60, || {
+        journal_lines(&sampled) >= 3 || child.try_wait().unwrap().is_some()
+    });
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    run(&words(&path("parts"), &["--threads", "1", "--batch", "7", "--resume"]));
+    for (exam, rows) in [("mmlu", 9), ("mmlu_pro", 45)] {
+        let expected = records(&out("one"), exam);
+        assert_eq!(expected.len(), rows);
+        for other in ["two", "parts"] {
+            assert_eq!(records(&out(other), exam), expected, "{exam}, {other}");
+        }
+    }
+}
+
+#[test]
+fn a_run_in_bf16_tells_how_far_it_lies_from_f32() {
+    let bench = Bench::new();
+    let run = |name: &str, dtype: &str| {
+        let out = bench.path(name);
+        let mut words = bench.run_words("mmlu", out.to_str().unwrap());
+        words.extend(["--limit", "2", "--dtype", dtype]);
+        let output = bench.run(&words);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{message}");
+        let manifest = std::fs::read_to_string(out.join("run.json")).unwrap();
+        (serde_json::from_str::<Value>(&manifest).unwrap(), message)
+    };
+    let (manifest, message) = run("first", "bf16");
+    let rounding = &manifest["rounding"];
+    let figure = |name: &str| rounding[name].as_f64().unwrap();
+    assert!(
+        figure("mean") > 0.0 && figure("largest") >= figure("mean"),
+        "{rounding}"
+    );
+    assert!(
+        figure("questions") >= 6.0 && rounding["source"].as_str().unwrap().contains("embedded"),
+        "{rounding}"
+    );
+    assert_eq!(rounding["kernel"], manifest["settings"]["engine"]["kernel"]);
+    assert!(message.contains("computed in bf16 (it was asked for)"), "{message}");
+    assert!(
+        message.contains("comparing bf16 with f32") && message.contains("picks differ"),
+        "{message}"
+    );
+    // What is known of these weights is not measured again.
+    let (again, message) = run("second", "bf16");
+    assert_eq!(again["rounding"], *rounding);
+    assert!(!message.contains("comparing bf16 with f32"), "{message}");
+    let (wide, message) = run("third", "auto");
+    assert!(wide["rounding"].is_null());
+    assert_eq!(wide["settings"]["engine"]["dtype"], "f32");
+    assert!(message.contains("the weights are stored as f32, not bf16"), "{message}");
+}
+
+#[test]
+fn families_are_proved_from_the_command_line_and_a_failure_is_an_exit_code() {
+    let bench = Bench::new();
+    let output = bench
+        .command(&["bench", "--check-models"])
+        .env_remove("MARKBOOK_SHARED")
+        .output()
+        .unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("expected.json") && message.contains("MARKBOOK_SHARED"),
+        "{message}"
+    );
+    let Some(shared) = crate::shared() else { return };
+    let model = shared.join("golden/tiny-models/smollm2");
+    let proved = bench.ok(&["bench", "--check-models", model.to_str().unwrap()]);
+    assert!(
+        proved.contains("| Llama, SmolLM2 |") && proved.contains("equal"),
+        "{proved}"
+    );
+    // Another theta is another model.
+    let copy = bench.path("smollm2");
+    std::fs::create_dir(&copy).unwrap();
+    for name in ["model.safetensors", "expected.json"] {
+        std::fs::copy(model.join(name), copy.join(name)).unwrap();
+    }
+    let config = std::fs::read_to_string(model.join("config.json")).unwrap();
+    let mut config: Value = serde_json::from_str(&config).unwrap();
+    config["rope_theta"] = 5_000.0.into();
+    std::fs::write(copy.join("config.json"), config.to_string()).unwrap();
+    let output = bench.run(&["bench", "--check-models", copy.to_str().unwrap(), "--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &json["passed"]), (Some(1), &Value::Bool(false)));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("smollm2 (config.json): logits differ by"));
+}
+
+#[test]
 fn ctrl_c_saves_what_is_finished_and_says_how_far_it_got() {
     let bench = Bench::new();
     let out = bench.path("run");
@@ -437,7 +566,7 @@ fn progress_tells_rate_time_left_accuracy_and_invalid() {
     let output = bench.run(&words);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{message}");
-    for part in ["mmlu_pro 30/30", "%", "invalid", "left"] {
+    for part in ["mmlu_pro 30/30", "%", "invalid", "left", "q/s", "tok/s in", " out"] {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
     assert!(

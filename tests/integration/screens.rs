@@ -11,13 +11,13 @@ use markbook::engine::Pulse;
 use markbook::record::{Finish, INVALID, Record, letter};
 use markbook::run::{Exam, Update};
 use markbook::trace::Trace;
-use markbook::tui::{ColorChoice, How, Options, Script};
+use markbook::tui::{ColorChoice, How, Opener, Options, Script};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use crate::{cases, shared};
 
-const LARGE: (u16, u16) = (120, 40);
-const SMALL: (u16, u16) = (80, 24);
+pub(super) const LARGE: (u16, u16) = (120, 40);
+pub(super) const SMALL: (u16, u16) = (80, 24);
 
 const SUBJECTS: [(&str, &str); 4] = [
     ("STEM", "astronomy"),
@@ -62,7 +62,7 @@ fn cloze(id: i64) -> Record {
     record
 }
 
-fn sampled(id: i64, attempt: i64) -> Record {
+pub(super) fn sampled(id: i64, attempt: i64) -> Record {
     let category = ["law", "math", "computer science"][id as usize % 3];
     let mut record = question("mmlu_pro", id, (category, category), 6);
     record.attempt = attempt;
@@ -104,7 +104,7 @@ fn sampled(id: i64, attempt: i64) -> Record {
     record
 }
 
-fn two_exams() -> Vec<Trace> {
+pub(super) fn two_exams() -> Vec<Trace> {
     let mmlu = (0..12).map(cloze).collect();
     let pro = (100..109)
         .flat_map(|id| (0..5).map(move |attempt| sampled(id, attempt)))
@@ -115,7 +115,7 @@ fn two_exams() -> Vec<Trace> {
     ]
 }
 
-fn plain() -> Options {
+pub(super) fn plain() -> Options {
     Options {
         color: ColorChoice::Never,
         ..Options::default()
@@ -566,7 +566,7 @@ fn exams_pause_and_share_compute() {
 // In a real terminal.
 
 /// Writes the made-up trace as a file.
-fn written(folder: &Path) -> std::path::PathBuf {
+pub(super) fn written(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("tiny.parquet");
     let records: Vec<Record> = (100..109)
         .flat_map(|id| (0..5).map(move |attempt| sampled(id, attempt)))
@@ -576,7 +576,7 @@ fn written(folder: &Path) -> std::path::PathBuf {
 }
 
 /// A program in a terminal of 120x40.
-struct Terminal {
+pub(super) struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     master: Option<Box<dyn MasterPty + Send>>,
     keyboard: Option<Box<dyn Write + Send>>,
@@ -586,7 +586,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn start(mut command: CommandBuilder) -> Terminal {
+    pub(super) fn start(mut command: CommandBuilder) -> Terminal {
         let size = PtySize {
             rows: LARGE.1,
             cols: LARGE.0,
@@ -630,7 +630,7 @@ impl Terminal {
         Terminal::start(command)
     }
 
-    fn screen(&self) -> String {
+    pub(super) fn screen(&self) -> String {
         let mut parser = vt100::Parser::new(LARGE.1.try_into().unwrap(), LARGE.0.try_into().unwrap(), 0);
         parser.process(&self.sent.lock().unwrap());
         parser.screen().contents()
@@ -641,7 +641,7 @@ impl Terminal {
     }
 
     #[track_caller]
-    fn wait_for(&self, text: &str) {
+    pub(super) fn wait_for(&self, text: &str) {
         let since = Instant::now();
         while !self.screen().contains(text) {
             assert!(
@@ -653,12 +653,12 @@ impl Terminal {
         }
     }
 
-    fn type_keys(&mut self, keys: &str) {
+    pub(super) fn type_keys(&mut self, keys: &str) {
         self.keyboard.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
     #[track_caller]
-    fn wait_for_end(&mut self) -> u32 {
+    pub(super) fn wait_for_end(&mut self) -> u32 {
         let since = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -758,7 +758,7 @@ fn a_request_to_end_leaves_the_terminal_sane() {
             .unwrap()
             .success()
     );
-    terminal.wait_for_end();
+    assert_eq!(terminal.wait_for_end(), 143, "as a shell tells it of SIGTERM");
     terminal.assert_left_sane();
 }
 
@@ -773,7 +773,7 @@ fn a_panic_leaves_the_terminal_sane_and_its_message_readable() {
             std::thread::sleep(Duration::from_millis(500));
             panic!("broken on purpose")
         };
-        assert!(markbook::tui::browse(open, Options::default()).is_err());
+        assert!(markbook::tui::browse(Opener::new(open), Options::default()).is_err());
         return;
     }
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());

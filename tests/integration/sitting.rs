@@ -316,6 +316,7 @@ fn pulses(updates: &mut Vec<(f64, Update)>, cloze_end: f64, sampled_end: f64) {
                 tokens_out: ((now.min(sampled_end) - 2.0) * 320.0 * wobble) as u64,
                 in_flight: if now < sampled_end { IN_FLIGHT } else { 0 },
                 model_cpu_s: now,
+                ..Pulse::default()
             }),
         ));
         step += 1;

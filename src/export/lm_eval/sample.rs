@@ -12,7 +12,7 @@ use crate::record::{INVALID, Record, letter, letter_index};
 /// `sanitize_list` makes them).
 pub(super) fn sample(record: &Record, at: usize, setting: &Setting) -> Result<Value> {
     let doc: Value = match &record.doc {
-        Some(doc) => serde_json::from_str(doc).context("its source row is no JSON")?,
+        Some(doc) => crate::json::parse(doc).context("its source row is no JSON")?,
         None => json!({
             "question_id": record.question_id,
             "question": record.question,

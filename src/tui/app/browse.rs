@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::filter::{Filter, Mode};
-
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::panes::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::panes::{Room, categories, letters, rows, why};
@@ -52,6 +50,7 @@ impl App {
             Action::Fold => self.panes.preview.folds = !self.panes.preview.folds,
             Action::Why => self.open_why(),
             Action::FindNext | Action::FindPrevious => self.page_preview(),
+            Action::Follow => self.follow(),
             _ => {}
         }
     }
@@ -183,7 +182,7 @@ impl App {
         let text = &self.workspace.view.filter;
         match self.workspace.rows() {
             Some(rows) => {
-                let filter = Filter::parse(text, Mode::Typing, rows).unwrap_or_default();
+                let filter = self.workspace.parse(text, rows);
                 let mut words = Vec::new();
                 let mut end = 0;
                 for word in filter.words() {
@@ -236,6 +235,8 @@ impl App {
                     ..view
                 });
             }
+            Choice::Compare(other) => self.compare_with(other),
+            Choice::CompareFile(path) => self.compare_file(&path.display().to_string()),
             Choice::Press(key) => {
                 if let Some(event) = crate::tui::keymap::event_of(key) {
                     self.press(event);
@@ -322,7 +323,12 @@ impl App {
 
     /// `+` and `-`: what the row under the cursor is like.
     pub(super) fn open_alike(&mut self, drops: bool) {
-        if let (Screen::Browse, Some((_, Some(word)))) = (self.screen(), self.word_in_focus()) {
+        let word = match self.screen() {
+            Screen::Browse => self.word_in_focus().and_then(|(_, word)| word),
+            Screen::Compare => self.category_in_sight(),
+            _ => None,
+        };
+        if let Some(word) = word {
             let word = if drops { format!("-{word}") } else { word };
             self.choose(Choice::Add(word));
             return;
@@ -400,6 +406,8 @@ impl App {
     pub(super) fn row_in_sight(&self) -> Option<u32> {
         match (self.screen(), self.workspace.snapshot.as_deref()) {
             (Screen::Question, Some(snapshot)) => self.panes.question.focused(snapshot),
+            (Screen::Compare, _) => self.compare.as_ref()?.pair().map(|(row, _)| row),
+            (Screen::Lab, _) => self.lab.as_ref()?.row_in_sight(),
             _ => self.workspace.row(),
         }
     }
@@ -416,39 +424,15 @@ impl App {
         self.ask(request);
     }
 
-    pub(super) fn mark(&mut self) {
-        if self.screen() == Screen::Question
-            && let Some(place) = self.row_in_sight().and_then(|row| self.workspace.place(row))
-        {
-            self.workspace.cursor.at = place;
-        }
-        let request = self.workspace.toggle_mark();
-        self.ask(request);
-        let count = self.workspace.marked.len();
-        self.say(format!(
-            "{count} marked{}",
-            if count > 0 {
-                "  (' goes to the next, marked filters)"
-            } else {
-                ""
-            }
-        ));
-    }
-
-    pub(super) fn next_mark(&mut self) {
-        let rows = &self.workspace.selected.rows;
-        let count = rows.len();
-        let from = self.workspace.cursor.at;
-        let next = (1..=count)
-            .map(|step| (from + step) % count)
-            .find(|at| self.workspace.marked.contains(&rows[*at]));
-        match next {
-            Some(at) => self.go_to_place(at),
-            None => self.say("no marked row here; m marks one"),
-        }
-    }
-
     pub(super) fn go_to_place(&mut self, at: usize) {
+        if self.screen() == Screen::Compare {
+            let row = self.workspace.selected.rows.get(at).copied();
+            let is_listed = row.is_some_and(|row| self.compare.as_mut().is_some_and(|compare| compare.go_to(row)));
+            if !is_listed {
+                self.say("both runs do the same on this row: it is in no list");
+            }
+            return;
+        }
         self.workspace.cursor.at = at;
         if self.screen() == Screen::Question {
             self.open_question();
@@ -456,11 +440,17 @@ impl App {
     }
 
     pub(super) fn copy_output(&mut self) {
-        let record = self
-            .row_in_sight()
-            .and_then(|row| self.workspace.record(row))
-            .and_then(|r| r.as_ref().ok());
-        let Some(record) = record else { return };
+        let of_b = self
+            .compare
+            .as_ref()
+            .filter(|compare| self.screen() == Screen::Compare && compare.side == crate::tui::shelf::Side::B);
+        let record = match of_b {
+            Some(compare) => compare.pair().and_then(|(_, row)| compare.record_of_b(row)),
+            None => self.row_in_sight().and_then(|row| self.workspace.record(row)),
+        };
+        let Some(record) = record.and_then(|record| record.as_ref().ok()) else {
+            return;
+        };
         let is_cloze = record.logprobs.is_some();
         let text = if is_cloze {
             record.prompt.clone()
@@ -473,28 +463,6 @@ impl App {
         self.say(format!(
             "{what} copied: {chars} characters (where the terminal allows OSC 52)"
         ));
-    }
-
-    /// The filter in force, as `-f` takes it.
-    fn filter_as_flag(&self) -> String {
-        let text = &self.workspace.view.filter;
-        match self.workspace.rows() {
-            Some(rows) => Filter::parse(text, Mode::Typing, rows).unwrap_or_default().as_flag(),
-            None => text.trim().to_owned(),
-        }
-    }
-
-    pub(super) fn copy_command(&mut self) {
-        let mut command = self.reopen.clone();
-        if command == "markbook" && !self.workspace.view.filter.trim().is_empty() {
-            command.push_str(" open");
-        }
-        let filter = self.filter_as_flag();
-        if !filter.is_empty() {
-            command.push_str(&format!(" -f '{}'", filter.replace('\'', "'\\''")));
-        }
-        self.say(format!("copied: {command}"));
-        self.effect(Effect::Copy(command));
     }
 }
 

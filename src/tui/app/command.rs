@@ -7,10 +7,14 @@ use crate::tui::worker::Sort;
 use super::App;
 
 /// Words that begin a command, with what follows them.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 10] = [
     ("sort", "COLUMN"),
     ("export", "FILE"),
+    ("compare", "FILE"),
     ("filter", "WORDS"),
+    ("note", ""),
+    ("lab", "RULE"),
+    ("adopt", ""),
     ("help", ""),
     ("quit", ""),
     ("all", ""),
@@ -36,6 +40,10 @@ impl App {
                 }
             },
             "export" => self.export_to(rest),
+            "compare" => self.compare_file(rest),
+            "note" => self.open_note(),
+            "lab" => self.open_lab(Some(rest).filter(|rest| !rest.is_empty())),
+            "adopt" => self.adopt(rest),
             _ => self.jump(text),
         }
     }

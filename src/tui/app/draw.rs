@@ -7,11 +7,13 @@ use ratatui::text::Span;
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
+use crate::tui::compare::Places;
 use crate::tui::keymap::{self, Screen};
 use crate::tui::live;
 use crate::tui::panes::{Room, SMALLEST, filter_line};
 use crate::tui::passage::grouped;
 use crate::tui::safe::one_line;
+use crate::tui::shelf::Side;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{line, right};
 
@@ -49,24 +51,45 @@ impl App {
         if area.width < 4 || area.height < 2 {
             return;
         }
+        let note = self.note_line();
         match self.screen() {
             Screen::Question if Room::of(area) != Room::Tiny => {
                 let places = self.panes.question.places(area, &self.workspace, &self.theme);
                 self.panes
                     .question
-                    .draw(buffer, area, &self.workspace, self.find.as_ref(), &self.theme);
+                    .draw(buffer, area, &self.workspace, self.find.as_ref(), note, &self.theme);
                 self.draw_footer(buffer, places.footer);
             }
             Screen::Question => {
                 self.panes
                     .question
-                    .draw(buffer, area, &self.workspace, self.find.as_ref(), &self.theme);
+                    .draw(buffer, area, &self.workspace, self.find.as_ref(), note, &self.theme);
+            }
+            Screen::Compare => self.draw_compare(buffer, area),
+            Screen::Lab => {
+                if let Some(lab) = &self.lab {
+                    lab.draw(buffer, area, &self.workspace, &self.theme);
+                }
+                self.draw_footer(buffer, crate::tui::lab::Places::of(area).footer);
             }
             Screen::Live | Screen::Exam => self.draw_live(buffer, area),
             Screen::Browse => self.draw_browse(buffer, area),
         }
         self.draw_overlay(buffer, area);
         self.theme.finish(buffer);
+    }
+
+    fn draw_compare(&self, buffer: &mut Buffer, area: Rect) {
+        let rule = self.rule_of_b();
+        let side = self.compare.as_ref().map_or(Side::A, |compare| compare.side);
+        match &self.compare {
+            Some(compare) => compare.draw(buffer, area, &self.around(&rule)),
+            None => {
+                let text = " pairing the two runs…";
+                line(buffer, area, 0, vec![Span::styled(text, self.theme.style(Role::Title))]);
+            }
+        }
+        self.draw_footer(buffer, Places::of(area, side).footer);
     }
 
     fn draw_live(&self, buffer: &mut Buffer, area: Rect) {
@@ -202,15 +225,41 @@ impl App {
         }
         let facts = format!(" · {}", parts.join(" · "));
         let width = usize::from(area.width);
-        let name = one_line(&name, width.saturating_sub(end_width + 3).min(40), theme.ascii);
-        let facts = one_line(&facts, width.saturating_sub(end_width + name.width() + 4), theme.ascii);
+        let badge = self.badge(room);
+        let name = one_line(
+            &name,
+            width.saturating_sub(end_width + badge.width() + 3).min(40),
+            theme.ascii,
+        );
+        let taken = end_width + name.width() + badge.width() + 4;
+        let facts = one_line(&facts, width.saturating_sub(taken), theme.ascii);
         let spans = vec![
             Span::raw(" "),
             Span::styled(name, theme.style(Role::Title)),
+            Span::styled(badge, theme.style(Role::Warning)),
             Span::styled(format!(" {facts}"), theme.style(Role::Dim)),
         ];
         line(buffer, area, 0, spans);
         right(buffer, area, 0, end);
+    }
+
+    /// What the check found, what is still being read, and whether the file is followed, in a few words.
+    fn badge(&self, room: Room) -> String {
+        let mut parts = String::new();
+        if self.workspace.is_partial {
+            parts.push_str(" · reading");
+        }
+        if self.is_following {
+            parts.push_str(" · following");
+        }
+        let count = self.problems.as_ref().map_or(0, Vec::len);
+        match (count, room) {
+            (0, _) => {}
+            (1, Room::Wide) => parts.push_str(" · check: 1 warning (I)"),
+            (_, Room::Wide) => parts.push_str(&format!(" · check: {count} warnings (I)")),
+            _ => parts.push_str(&format!(" · check: {count}")),
+        }
+        parts
     }
 
     fn draw_filter(&self, buffer: &mut Buffer, area: Rect, room: Room) {
@@ -289,6 +338,7 @@ impl App {
             }
             Some(Overlay::Picker(picker)) => picker.draw(buffer, area, theme),
             Some(Overlay::Export(dialog)) => dialog.draw(buffer, area, theme),
+            Some(Overlay::About(about)) => about.draw(buffer, area, theme),
             Some(Overlay::Quit) => self.draw_quit(buffer, area),
             _ => {}
         }
@@ -297,6 +347,19 @@ impl App {
     fn draw_quit(&self, buffer: &mut Buffer, area: Rect) {
         let theme = &self.theme;
         let place = crate::tui::widgets::centered(area, 62, 5);
+        if !self.is_working() {
+            let inner = crate::tui::widgets::window(buffer, place, "Notes could not be kept", "", theme);
+            let text = "Marks and notes of this session would be lost.";
+            line(buffer, inner, 0, vec![Span::raw(text)]);
+            let spans = vec![
+                Span::styled("y", theme.style(Role::Key)),
+                Span::raw(" quit all the same     "),
+                Span::styled("Esc", theme.style(Role::Key)),
+                Span::raw(" stay"),
+            ];
+            line(buffer, inner, 2, spans);
+            return;
+        }
         let inner = crate::tui::widgets::window(buffer, place, "A run is at work", "", theme);
         line(
             buffer,
@@ -326,6 +389,13 @@ impl App {
                     .map(|hint| one_line(hint, 30, theme.ascii))
                     .collect();
                 spans.push(Span::styled(format!("   {}", hints.join("  ")), theme.style(Role::Dim)));
+                line(buffer, area, 0, spans);
+                return;
+            }
+            Some(Overlay::Note(_, input)) if self.note_line().is_none() => {
+                let mut spans = vec![Span::styled(" note ", theme.style(Role::Key))];
+                spans.extend(input.spans(usize::from(area.width).saturating_sub(40), theme));
+                spans.push(Span::styled("   ⏎ keeps · Esc", theme.style(Role::Dim)));
                 line(buffer, area, 0, spans);
                 return;
             }

@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use crate::run::Update;
+use crate::tui::Options;
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::live::Live;
 use crate::tui::theme::Theme;
-use crate::tui::worker::{Request, View};
+use crate::tui::worker::{Request, Stage, View};
 
 use super::{App, Effect, How, Overlay};
 
@@ -38,8 +39,8 @@ impl Clock {
 
 impl App {
     /// Watches a run at work.
-    pub fn live(theme: Theme, size: (u16, u16), command: &[String]) -> App {
-        let mut app = App::browse(theme, size, None, command);
+    pub fn live(theme: Theme, size: (u16, u16), options: &Options) -> App {
+        let mut app = App::browse(theme, size, options);
         app.screens = vec![Screen::Live];
         app.live = Some(Live::new());
         app
@@ -95,7 +96,7 @@ impl App {
         if let Some(trace) = live.grown(now, PAUSE) {
             self.effect(Effect::Ask(Request::Trace {
                 trace: std::sync::Arc::new(trace),
-                grows: true,
+                stage: Stage::Landing,
             }));
         }
     }
@@ -218,12 +219,16 @@ impl App {
     }
 
     pub(super) fn quit(&mut self) {
-        let is_working = self.live.as_ref().is_some_and(|live| !live.is_over());
-        if is_working {
+        if self.is_working() || self.has_unkept_notes {
             self.overlay = Some(Overlay::Quit);
         } else {
             self.effect(Effect::Exit(How::Done));
         }
+    }
+
+    /// Whether a run is at work.
+    pub(super) fn is_working(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| !live.is_over())
     }
 
     /// Stops the run; the program ends when everything is saved.

@@ -2,11 +2,16 @@
 
 mod browse;
 mod command;
+mod compare;
 mod draw;
+mod lab;
 mod live;
 mod mouse;
+mod notes;
+mod opened;
 mod question;
 mod typed;
+mod view;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,22 +20,32 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 
+use crate::check::Problem;
+use crate::extract::Rule;
 use crate::filter::Derived;
+use crate::notes::Notes;
 use crate::run;
 use crate::trace::Trace;
 
+use super::Options;
+use super::compare::{Compare, Paired, Tallied};
 use super::keymap::{self, Action, Screen};
+use super::lab::Lab;
 use super::live::Live;
+use super::panes::about::About;
 use super::panes::export::{Dialog, Sizes};
 use super::panes::filter_line::FilterLine;
 use super::panes::output::Find;
 use super::panes::picker::Picker;
 use super::panes::question::Question;
 use super::panes::{categories, letters, preview, rows, why};
+use super::shelf::Side;
 use super::theme::Theme;
+use super::view::Place;
 use super::widgets::Input;
 use super::worker::{Fetched, Reply, Request, Sight};
 use super::workspace::Workspace;
+use crate::joined;
 
 /// Everything that can happen.
 #[derive(Debug)]
@@ -39,8 +54,10 @@ pub enum Event {
     Mouse(MouseEvent),
     Paste(String),
     Resize(u16, u16),
-    /// The trace is open, or why it cannot be opened.
-    Opened(Result<Box<Trace>, String>),
+    /// What was opened, or why it cannot be.
+    Opened(Result<Box<Opened>, String>),
+    /// The traces were looked through, as far as that needs no texts.
+    Checked(Vec<Problem>),
     Worker(Reply),
     Fetched(Fetched),
     Run(Box<run::Update>),
@@ -48,13 +65,26 @@ pub enum Event {
     RunGone,
     /// Rows and path, or why nothing was written.
     Exported(Result<(usize, u64, PathBuf), String>),
-    Estimated(f64),
-    /// Causes and marks of every row.
-    Diagnosed(Arc<Derived>),
+    /// About how many bytes a row takes, and how many rows the whole questions have.
+    Estimated(f64, usize),
+    /// Causes and marks of every row, and of which reading of the trace.
+    Diagnosed(u64, Arc<Derived>),
+    /// Two runs were paired and counted.
+    Paired(Arc<Paired>, Arc<Tallied>),
+    /// Another run was opened, to compare with.
+    OpenedOther(Result<Box<joined::Run>, String>),
+    /// The runs that are saved on this machine.
+    SavedRuns(Vec<Saved>),
+    /// The same run with the picks of another rule.
+    Adopted(Result<Box<joined::Run>, String>),
+    /// Notes were written, or why not.
+    Kept(Result<(), String>),
     /// Time has passed.
     Tick,
-    /// The terminal is gone, or the process was asked to end.
+    /// The terminal is gone.
     Hangup,
+    /// The process was asked to end by a signal of this number.
+    Signal(u8),
 }
 
 /// What the loop is to do.
@@ -65,8 +95,28 @@ pub enum Effect {
     /// Puts text on the clipboard of the terminal (OSC 52).
     Copy(String),
     Export(Box<Order>),
-    /// Reads every output once, for causes and marks.
-    Diagnose(Arc<Trace>),
+    /// Writes pairs of two runs.
+    ExportPairs(Arc<Paired>, Arc<Vec<(u32, u32)>>, PathBuf, bool),
+    /// Reads every output whose causes and marks are not known.
+    Diagnose {
+        trace: Arc<Trace>,
+        known: Arc<Derived>,
+        epoch: u64,
+    },
+    /// Looks for what is wrong with a trace, without reading texts.
+    Check(Arc<Trace>),
+    /// Writes the notes on a trace into the data directory.
+    Keep(Arc<Trace>, Arc<Notes>),
+    /// Pairs the rows of two runs.
+    Pair(Arc<Trace>, Arc<Trace>),
+    /// Opens another run, to compare with.
+    OpenOther(PathBuf),
+    /// Reads every output by another rule.
+    Adopt(Arc<Trace>, Box<Rule>),
+    /// Lists the runs that are saved on this machine.
+    ListRuns,
+    /// Looks whether the files grow, from now on or no more.
+    Follow(bool),
     /// About how many bytes a row of these takes.
     Estimate(Arc<Trace>, Arc<Vec<u32>>),
     Pause {
@@ -83,14 +133,19 @@ pub enum Effect {
     Many(Vec<Effect>),
 }
 
+pub use compare::Saved;
+pub use opened::Opened;
+
 /// How the screen was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     Done,
     /// A run at work was stopped by the user; everything finished so far is saved.
     Stopped,
-    /// The terminal was closed, or the process asked to end.
+    /// The terminal was closed.
     Hangup,
+    /// The process was asked to end by a signal of this number.
+    Signal(u8),
 }
 
 /// What is to be written where.
@@ -98,6 +153,8 @@ pub enum How {
 pub struct Order {
     pub trace: Arc<Trace>,
     pub rows: Vec<u32>,
+    /// All attempts of the questions that have a row among these.
+    pub whole_questions: bool,
     pub options: crate::export::Options,
 }
 
@@ -109,7 +166,10 @@ enum Overlay {
     Command(Input),
     Find(Input),
     Export(Dialog),
-    /// Asks whether a run at work is to be stopped.
+    /// A note on a row.
+    Note(u32, Input),
+    About(About),
+    /// Asks whether a run at work is to be stopped, or notes that could not be kept are to be lost.
     Quit,
 }
 
@@ -155,6 +215,34 @@ pub struct App {
     reopen: String,
     /// Why there is nothing to show.
     failure: Option<String>,
+    /// What is wrong with the trace; `None` while it is looked through.
+    problems: Option<Vec<Problem>>,
+    /// Runs on the same questions; the first is, or was last, the B of Compare.
+    others: Vec<joined::Run>,
+    /// Runs saved on this machine, once they were asked for.
+    saved: Vec<Saved>,
+    compare: Option<Compare>,
+    /// Compare as it was before the runs changed places, and the row to go to.
+    keeps_compare: Option<(Compare, Option<u32>)>,
+    lab: Option<Lab>,
+    /// The trace with the picks of its file, while another rule's are shown.
+    stored: Option<Arc<Trace>>,
+    /// Where to go when the rows are there.
+    arrival: Option<Place>,
+    /// Whether Compare is to open as soon as the rows are there.
+    compares_first: bool,
+    /// Causes and marks known by now.
+    derived: Arc<Derived>,
+    /// Counts the readings of the trace after which rows stood elsewhere.
+    epoch: u64,
+    is_following: bool,
+    /// The trace that came last, and the one whose rows are on the screen.
+    latest: Option<Arc<Trace>>,
+    shown: Option<Arc<Trace>>,
+    /// Notes of earlier sessions could not be read: they are not to be written over.
+    has_unreadable_notes: bool,
+    /// Notes that are not written yet, or could not be.
+    has_unkept_notes: bool,
     /// Whether times are shown; off where the screen must be the same every time.
     shows_time: bool,
     effects: Vec<Effect>,
@@ -162,7 +250,7 @@ pub struct App {
 
 impl App {
     /// Browses a trace that is being opened.
-    pub fn browse(theme: Theme, size: (u16, u16), filter: Option<String>, command: &[String]) -> App {
+    pub fn browse(theme: Theme, size: (u16, u16), options: &Options) -> App {
         let mut app = App {
             theme,
             area: Rect::new(0, 0, size.0, size.1),
@@ -178,12 +266,30 @@ impl App {
             live: None,
             clock: Clock::Real(Instant::now()),
             exam_word: None,
-            reopen: reopen(command),
+            reopen: reopen(&options.command),
             failure: None,
+            problems: None,
+            others: Vec::new(),
+            saved: Vec::new(),
+            compare: None,
+            keeps_compare: None,
+            lab: None,
+            stored: None,
+            arrival: None,
+            compares_first: false,
+            derived: Arc::default(),
+            epoch: 0,
+            is_following: false,
+            latest: None,
+            shown: None,
+            has_unreadable_notes: false,
+            has_unkept_notes: false,
             shows_time: true,
             effects: Vec::new(),
         };
-        app.workspace.view.filter = filter.unwrap_or_default();
+        app.workspace.view.filter = options.filter.clone().unwrap_or_default();
+        app.is_following = options.follow;
+        app.arrive_at(options.place.clone());
         app
     }
 
@@ -199,6 +305,26 @@ impl App {
         !self.workspace.selected.rows.is_empty()
     }
 
+    /// Whether all rows of the trace are there, and some on the screen.
+    pub fn shows_all_rows(&self) -> bool {
+        self.shows_rows() && !self.workspace.is_partial && self.shows_latest()
+    }
+
+    /// Whether the rows on the screen are those of the view asked for.
+    pub fn is_current(&self) -> bool {
+        self.workspace.is_current()
+    }
+
+    /// Whether a search through texts is at work.
+    pub fn is_searching(&self) -> bool {
+        self.has_text_words() && !self.is_current()
+    }
+
+    /// Whether the filter looks into texts.
+    pub fn has_text_words(&self) -> bool {
+        !self.workspace.filter.fields().is_empty()
+    }
+
     /// Why the trace could not be opened, where it could not.
     pub fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
@@ -210,24 +336,34 @@ impl App {
             Event::Mouse(event) => self.mouse(event),
             Event::Paste(text) => self.paste(&text),
             Event::Resize(width, height) => self.area = Rect::new(0, 0, width, height),
-            Event::Opened(Ok(trace)) => self.opened(*trace),
-            Event::Opened(Err(error)) => {
-                self.failure = Some(error);
-                self.effect(Effect::Exit(How::Done));
-            }
+            Event::Opened(Ok(opened)) => self.opened(*opened),
+            Event::Opened(Err(error)) => self.not_opened(error),
+            Event::Checked(problems) => self.problems = Some(problems),
             Event::Worker(reply) => self.reply(reply),
-            Event::Fetched(fetched) => self.workspace.take_fetched(fetched),
-            Event::Exported(outcome) => self.exported(outcome),
-            Event::Estimated(bytes) => {
-                if let Some(Overlay::Export(dialog)) = &mut self.overlay {
-                    dialog.sizes.bytes_a_row = Some(bytes);
+            Event::Fetched(fetched) if fetched.side == Side::B => {
+                if let Some(compare) = &mut self.compare {
+                    compare.take(fetched);
                 }
             }
-            Event::Diagnosed(derived) => self.effect(Effect::Ask(Request::Derived(derived))),
+            Event::Fetched(fetched) => self.workspace.take_fetched(fetched),
+            Event::Exported(outcome) => self.exported(outcome),
+            Event::Estimated(bytes, whole_questions) => {
+                if let Some(Overlay::Export(dialog)) = &mut self.overlay {
+                    dialog.sizes.bytes_a_row = Some(bytes);
+                    dialog.sizes.whole_questions = Some(whole_questions);
+                }
+            }
+            Event::Diagnosed(epoch, derived) => self.diagnosed(epoch, derived),
+            Event::Kept(outcome) => self.kept(outcome),
+            Event::Paired(paired, tallied) => self.paired(paired, tallied),
+            Event::OpenedOther(run) => self.opened_other(run),
+            Event::SavedRuns(saved) => self.saved_runs(saved),
+            Event::Adopted(run) => self.adopted(run),
             Event::Run(update) => self.hear(&update),
             Event::RunGone => self.run_gone(),
             Event::Tick => self.tick(),
             Event::Hangup => self.effect(Effect::Exit(How::Hangup)),
+            Event::Signal(number) => self.effect(Effect::Exit(How::Signal(number))),
         }
         self.settle();
         match self.effects.len() {
@@ -265,41 +401,6 @@ impl App {
         self.screens.last().copied().unwrap_or(Screen::Browse)
     }
 
-    fn opened(&mut self, trace: Trace) {
-        if let Some(notice) = trace.notices.first() {
-            self.warn(notice.text.clone());
-        }
-        let request = self.workspace.ask();
-        let trace = Arc::new(trace);
-        self.effect(Effect::Ask(Request::Trace {
-            trace: Arc::clone(&trace),
-            grows: false,
-        }));
-        self.effect(Effect::Ask(request));
-        self.effect(Effect::Diagnose(trace));
-    }
-
-    fn reply(&mut self, reply: Reply) {
-        match reply {
-            Reply::Snapshot(snapshot) => self.workspace.take_snapshot(snapshot),
-            Reply::Selected(selected) => {
-                self.selected(selected);
-                self.refill_feeds();
-            }
-            Reply::Completions { text, list } => {
-                if let Some(Overlay::Filter(line)) = &mut self.overlay {
-                    line.take(text, list);
-                }
-            }
-            Reply::Counted {
-                filter,
-                report,
-                subjects,
-            } => self.counted(&filter, &report, &subjects),
-            Reply::Failed(error) => self.warn(error),
-        }
-    }
-
     fn press(&mut self, key: KeyEvent) {
         if key.kind == crossterm::event::KeyEventKind::Release {
             return;
@@ -309,7 +410,13 @@ impl App {
             self.press_overlay(key);
             return;
         }
+        if self.press_lab(key) {
+            return;
+        }
         let name = keymap::name(key);
+        if self.press_blind(&name) {
+            return;
+        }
         match keymap::lookup(self.screen(), &name) {
             Some(action) => self.act(action, &name),
             None if name.is_empty() => {}
@@ -337,6 +444,11 @@ impl App {
             Action::Back => self.back(),
             Action::Mark => self.mark(),
             Action::NextMark => self.next_mark(),
+            Action::Note => self.open_note(),
+            Action::About => self.open_about(),
+            Action::Blind => self.toggle_blind(),
+            Action::Compare => self.open_runs(),
+            Action::Lab if self.screen() != Screen::Lab => self.open_lab(None),
             Action::CopyOutput => self.copy_output(),
             Action::CopyCommand => self.copy_command(),
             Action::Keep => self.open_alike(false),
@@ -345,6 +457,8 @@ impl App {
             _ => match self.screen() {
                 Screen::Browse => self.act_browse(action, key),
                 Screen::Question => self.act_question(action, key),
+                Screen::Compare => self.act_compare(action),
+                Screen::Lab => self.act_lab(action, key),
                 Screen::Live | Screen::Exam => self.act_live(action, key),
             },
         }
@@ -354,6 +468,11 @@ impl App {
     fn back(&mut self) {
         match self.screen() {
             Screen::Question if self.panes.question.prompt.is_some() => self.panes.question.prompt = None,
+            Screen::Compare if self.compare.as_ref().is_some_and(|compare| compare.changed.is_some()) => {
+                if let Some(compare) = &mut self.compare {
+                    compare.changed = None;
+                }
+            }
             _ if self.find.take().is_some() => {}
             Screen::Browse if self.panes.focus != 4 => self.panes.focus = 4,
             _ if self.screens.len() > 1 && self.screens.pop() == Some(Screen::Browse) => {
@@ -365,6 +484,9 @@ impl App {
 
     /// Brings cursors into sight and asks for texts that are missing.
     fn settle(&mut self) {
+        if self.arrival.is_some() {
+            self.arrive();
+        }
         let places = self.places();
         let height = rows::Rows::height(places.rows);
         let shown = self.workspace.selected.rows.len();
@@ -380,6 +502,12 @@ impl App {
             .copied()
             .collect();
         let mut read: Vec<u32> = Vec::new();
+        let listed = match self.screen() {
+            Screen::Compare => self.settle_compare(&mut read),
+            Screen::Lab => self.settle_lab(&mut read),
+            _ => None,
+        }
+        .unwrap_or(listed);
         if let (Screen::Question, Some(snapshot)) = (self.screen(), self.workspace.snapshot.as_deref()) {
             let question = &self.panes.question;
             read.extend(question.focused(snapshot));
@@ -402,6 +530,35 @@ impl App {
         }
     }
 
+    /// The same on the regex lab.
+    fn settle_lab(&mut self, read: &mut Vec<u32>) -> Option<Vec<u32>> {
+        let lab = self.lab.as_mut()?;
+        let height = super::lab::Places::of(self.area).listed();
+        lab.settle(height);
+        read.extend(lab.row_in_sight());
+        let cursor = lab.cursor();
+        let near = [1, -1]
+            .into_iter()
+            .filter_map(|step| lab.rows().get(cursor.at.checked_add_signed(step)?));
+        read.extend(near);
+        Some(lab.rows().iter().skip(cursor.top).take(height).copied().collect())
+    }
+
+    /// The same on Compare: gives the rows listed there, and adds those that are read.
+    fn settle_compare(&mut self, read: &mut Vec<u32>) -> Option<Vec<u32>> {
+        let compare = self.compare.as_mut()?;
+        let height = super::compare::Places::of(self.area, compare.side).listed();
+        compare.settle(height);
+        read.extend(compare.read_of_a());
+        let top = compare.cursor().top;
+        let listed = compare.list().iter().skip(top).take(height).map(|(row, _)| *row);
+        let listed: Vec<u32> = listed.collect();
+        if let Some(sight) = compare.missing() {
+            self.effect(Effect::Fetch(sight));
+        }
+        Some(listed)
+    }
+
     fn places(&self) -> super::panes::Places {
         let lines = self
             .workspace
@@ -413,14 +570,16 @@ impl App {
 
     fn sizes(&self) -> Sizes {
         let slice = self.workspace.selected.rows.len();
-        let whole_questions = match self.workspace.rows() {
-            Some(rows) => crate::export::whole_questions(rows, &self.workspace.selected.rows).len(),
-            None => 0,
-        };
+        let pairs = self
+            .compare
+            .as_ref()
+            .filter(|_| self.screen() == Screen::Compare)
+            .map(|compare| compare.list().len());
         Sizes {
+            pairs,
             slice,
-            whole_questions,
-            marked: self.workspace.marked.len(),
+            whole_questions: None,
+            marked: self.workspace.notes.marked().count(),
             bytes_a_row: None,
         }
     }

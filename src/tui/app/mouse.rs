@@ -3,8 +3,10 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::compare::Places;
 use crate::tui::keymap::{self, Screen};
 use crate::tui::panes::Room;
+use crate::tui::shelf::Side;
 
 use super::{App, Overlay};
 
@@ -49,6 +51,13 @@ impl App {
                     .footer;
                 self.click_footer(at, footer);
             }
+            (Screen::Lab, Some(by), _) => {
+                if let Some(lab) = &mut self.lab {
+                    lab.step(by);
+                }
+            }
+            (Screen::Lab, None, true) => self.click_footer(at, crate::tui::lab::Places::of(self.area).footer),
+            (Screen::Compare, wheel, is_click) => self.mouse_compare(at, wheel, is_click),
             (Screen::Live | Screen::Exam, Some(by), _) => {
                 if let Some(live) = &mut self.live {
                     live.step(by);
@@ -63,6 +72,31 @@ impl App {
                 self.click_footer(at, footer);
             }
             _ => {}
+        }
+    }
+
+    fn mouse_compare(&mut self, at: Position, wheel: Option<isize>, is_click: bool) {
+        let Some(compare) = &mut self.compare else { return };
+        let places = Places::of(self.area, compare.side);
+        for (side, place) in [(Side::A, places.a), (Side::B, places.b)] {
+            if place.contains(at) {
+                compare.side = side;
+            }
+        }
+        if let Some(by) = wheel {
+            if places.list.contains(at) {
+                compare.step(by);
+            } else {
+                self.scroll_pair(&places, by);
+            }
+            return;
+        }
+        if is_click && places.list.contains(at) {
+            let line = usize::from(at.y).saturating_sub(usize::from(places.list.y) + 2);
+            let cursor = compare.cursor();
+            compare.step((cursor.top + line) as isize - cursor.at as isize);
+        } else if is_click {
+            self.click_footer(at, places.footer);
         }
     }
 

@@ -1,11 +1,10 @@
 //! What keys do on the things above the screen: filter line, pickers, dialogs.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::export::{ALL, Extra, Options, Target, whole_questions};
+use crate::export::{ALL, Extra, Options, Target};
 use crate::tui::keymap::{self, Screen};
 use crate::tui::panes::export::{self, Dialog, Scope};
 use crate::tui::panes::filter_line::{self, FilterLine};
@@ -14,7 +13,7 @@ use crate::tui::panes::picker::{self, Choice, Entry, Kind, Picker};
 use crate::tui::widgets::Input;
 use crate::tui::worker::{Request, View};
 
-use super::{App, Effect, Order, Overlay};
+use super::{App, Effect, How, Order, Overlay};
 
 impl App {
     pub(super) fn press_overlay(&mut self, key: KeyEvent) {
@@ -40,11 +39,22 @@ impl App {
                 export::Pressed::Closed => self.overlay = None,
                 export::Pressed::Write => self.write(),
             },
+            Some(Overlay::Note(row, input)) => {
+                let (row, input) = (*row, std::mem::take(input));
+                self.overlay = None;
+                self.press_note(row, input, key);
+            }
+            Some(Overlay::About(about)) => {
+                if !about.press(key, self.area, &self.theme) {
+                    self.overlay = None;
+                }
+            }
             Some(Overlay::Quit) => match keymap::name(key).as_str() {
-                "s" | "y" | "q" => {
+                "s" | "y" | "q" if self.is_working() => {
                     self.overlay = None;
                     self.stop_run();
                 }
+                "y" | "q" | "Q" => self.effect(Effect::Exit(How::Done)),
                 "Esc" | "n" | "b" => self.overlay = None,
                 _ => {}
             },
@@ -120,9 +130,13 @@ impl App {
                 line.paste(text);
                 self.filter_typed();
             }
-            Some(Overlay::Command(input) | Overlay::Find(input)) => input.insert(&one_paste(text)),
+            Some(Overlay::Command(input) | Overlay::Find(input) | Overlay::Note(_, input)) => {
+                input.insert(&one_paste(text))
+            }
             Some(Overlay::Export(dialog)) => dialog.path.insert(&one_paste(text)),
-            _ => {}
+            _ => {
+                self.paste_into_lab(&one_paste(text));
+            }
         }
     }
 
@@ -203,7 +217,12 @@ impl App {
         let Some(snapshot) = self.workspace.snapshot.clone() else {
             return;
         };
-        let stem = export_stem(&self.workspace.view.filter);
+        let list = self
+            .compare
+            .as_ref()
+            .filter(|_| self.screen() == Screen::Compare)
+            .map(|compare| compare.listed.word());
+        let stem = export_stem(&format!("{} {}", list.unwrap_or_default(), self.workspace.view.filter));
         let rows = Arc::clone(&self.workspace.selected.rows);
         self.overlay = Some(Overlay::Export(Dialog::new(stem, self.sizes())));
         if !rows.is_empty() {
@@ -236,14 +255,19 @@ impl App {
             return;
         };
         let slice = &self.workspace.selected.rows;
-        let mut rows: Vec<u32> = match dialog.scope {
-            Scope::Slice => slice.to_vec(),
-            Scope::WholeQuestions => whole_questions(snapshot.rows(), slice),
-            Scope::Marked => self.workspace.marked.iter().copied().collect(),
+        let rows: Vec<u32> = match dialog.scope {
+            Scope::Pairs => {
+                let Some(compare) = &self.compare else { return };
+                let (paired, pairs) = (Arc::clone(&compare.paired), Arc::clone(compare.list()));
+                let (target, force) = (dialog.target(), dialog.force);
+                dialog.is_writing = true;
+                dialog.error = None;
+                self.effect(Effect::ExportPairs(paired, pairs, target, force));
+                return;
+            }
+            Scope::Slice | Scope::WholeQuestions => slice.to_vec(),
+            Scope::Marked => self.workspace.notes.marked().collect(),
         };
-        if dialog.scope == Scope::Marked {
-            rows.sort_unstable();
-        }
         let options = Options {
             format: &ALL[dialog.format],
             target: Target::File(dialog.target()),
@@ -254,24 +278,35 @@ impl App {
                 Vec::new()
             },
             rule: self.workspace.rule.clone(),
-            notes: std::collections::HashMap::new(),
-            marks: HashSet::clone(&self.workspace.marked),
+            notes: self.workspace.notes.texts(),
+            marks: self.workspace.notes.marked().collect(),
+            labels: self.workspace.notes.labels(),
         };
         dialog.is_writing = true;
         dialog.error = None;
+        let whole_questions = dialog.scope == Scope::WholeQuestions;
         let trace = Arc::clone(&snapshot.trace);
-        self.effect(Effect::Export(Box::new(Order { trace, rows, options })));
+        self.effect(Effect::Export(Box::new(Order {
+            trace,
+            rows,
+            whole_questions,
+            options,
+        })));
     }
 
     pub(super) fn exported(&mut self, outcome: Result<(usize, u64, std::path::PathBuf), String>) {
         match outcome {
             Ok((rows, bytes, path)) => {
+                let noun = match &self.overlay {
+                    Some(Overlay::Export(dialog)) if dialog.scope == Scope::Pairs => "pairs",
+                    _ => "rows",
+                };
                 if matches!(self.overlay, Some(Overlay::Export(_))) {
                     self.overlay = None;
                 }
                 let rows = crate::tui::passage::grouped(rows);
                 let bytes = crate::tui::passage::grouped(usize::try_from(bytes).unwrap_or(usize::MAX));
-                self.say(format!("{rows} rows written to {} ({bytes} bytes)", path.display()));
+                self.say(format!("{rows} {noun} written to {} ({bytes} bytes)", path.display()));
             }
             Err(error) => match &mut self.overlay {
                 Some(Overlay::Export(dialog)) => {

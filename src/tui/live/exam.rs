@@ -1,10 +1,10 @@
 //! One exam at work: counts that grow with each answer, its feed, its pace.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diagnose::{Answer, diagnose};
+use crate::engine::{LanePulse, Pulse};
 use crate::extract::Rule;
 use crate::record::{Finish, INVALID, Record, letter_index};
 use crate::run;
@@ -13,7 +13,7 @@ use crate::trace::Rows;
 use super::attempts::Attempts;
 use super::feed::{Feed, Running};
 use super::tally::Tally;
-use super::tempo::{Left, Pace, Step};
+use super::tempo::{Left, Pace, Step, ToCome, Tokens};
 
 /// Letters that picks and keys are counted for.
 pub const LETTERS: usize = 26;
@@ -55,6 +55,8 @@ pub struct ExamState {
     pub options: usize,
     pub attempts: Attempts,
     pub pace: Pace,
+    /// Its own tokens, where the engine tells the exams' apart.
+    pub tokens: Tokens,
     pub feed: Feed,
     pub running: Running,
     /// Relative share of compute.
@@ -62,9 +64,7 @@ pub struct ExamState {
     /// Since the start; `None` while it works.
     pub completed: Option<Duration>,
     mass: (f64, usize),
-    /// Row groups by category and subject, for the pace: index into `to_come`.
-    units: HashMap<(String, String), usize>,
-    to_come: Vec<usize>,
+    to_come: ToCome,
     pause: Option<Duration>,
     /// Time before this exam began, and in pauses.
     idle: Duration,
@@ -74,14 +74,7 @@ impl ExamState {
     pub fn new(exam: &run::Exam, now: Duration) -> ExamState {
         let mut categories: Vec<Group> = Vec::new();
         let mut subjects: Vec<Group> = Vec::new();
-        let mut units = HashMap::new();
-        let mut to_come = Vec::new();
         for (category, subject, rows) in &exam.subjects {
-            let unit = *units.entry((category.clone(), subject.clone())).or_insert_with(|| {
-                to_come.push(0);
-                to_come.len() - 1
-            });
-            to_come[unit] += rows;
             group(&mut categories, category).planned += rows;
             group(&mut subjects, subject).planned += rows;
         }
@@ -106,13 +99,13 @@ impl ExamState {
             errors: 0,
             options: 0,
             pace: Pace::default(),
+            tokens: Tokens::default(),
             feed: Feed::default(),
             running: Running::default(),
             share: 5,
             completed: None,
             mass: (0.0, 0),
-            units,
-            to_come,
+            to_come: ToCome::new(&exam.subjects),
             pause: None,
             idle: now,
         }
@@ -181,11 +174,7 @@ impl ExamState {
     }
 
     fn count_pace(&mut self, record: &Record, subject: &str, now: Duration) {
-        let known = self.units.get(&(record.category.clone(), subject.to_owned())).copied();
-        let unit = known.or_else(|| self.units.get(&(record.category.clone(), String::new())).copied());
-        if let Some(unit) = unit {
-            self.to_come[unit] = self.to_come[unit].saturating_sub(1);
-        }
+        let group = self.to_come.land(&record.category, subject);
         // What a resumed run brought along tells nothing about the speed.
         if self.landed.len() < self.exam.resumed {
             return;
@@ -198,7 +187,7 @@ impl ExamState {
         let chars = usize::try_from(record.reasoning_chars).unwrap_or(0);
         let at = self.working_time(now);
         self.pace.add(
-            unit.unwrap_or(self.to_come.len()),
+            group,
             Step {
                 at,
                 cost,
@@ -206,6 +195,32 @@ impl ExamState {
                 chars,
             },
         );
+    }
+
+    /// Takes in what the engine did for this exam so far.
+    pub fn hear_tokens(&mut self, lane: LanePulse, now: Duration) {
+        if self.completed.is_none() && lane != LanePulse::default() {
+            let pulse = Pulse {
+                tokens_in: lane.tokens_in,
+                tokens_out: lane.tokens_out,
+                in_flight: lane.in_flight,
+                ..Pulse::default()
+            };
+            self.tokens.add(pulse, now);
+        }
+    }
+
+    /// Tokens a second of what this exam mostly has: those of prompts for cloze, generated ones for completions. Averages
+    /// while it is not at work; `None` where the engine does not tell.
+    pub fn token_rate(&self, now: Duration, is_over: bool) -> Option<f64> {
+        let last = self.tokens.last();
+        let of = |(tokens_in, tokens_out)| if self.exam.is_cloze { tokens_in } else { tokens_out };
+        if is_over || !self.is_at_work() {
+            let seconds = self.working_time(now).as_secs_f64();
+            let all = of((last.tokens_in as f64, last.tokens_out as f64));
+            return (seconds >= 1.0 && all > 0.0).then(|| all / seconds);
+        }
+        self.tokens.rates(now).map(of)
     }
 
     /// Rows when done; never fewer than have landed.
@@ -283,7 +298,7 @@ impl ExamState {
 
     /// Time left were the other exams to go on as they do.
     pub fn left(&self, now: Duration) -> Option<Left> {
-        self.pace.left(&self.to_come, self.working_time(now))
+        self.pace.left(self.to_come.rows(), self.working_time(now))
     }
 
     /// Questions a second of late.

@@ -209,7 +209,8 @@ fn side_lines(live: &Live, exam: usize, width: usize, theme: &Theme) -> Vec<Line
         let strip = strip.clone().put(format!("{name:<7}"), Role::Dim);
         strip.put(sparkline(values, width - 7), Role::BarFull).line()
     };
-    let (tokens_in, tokens_out) = live.tokens.history();
+    let own = state.tokens.history();
+    let (tokens_in, tokens_out) = if own.0.is_empty() { live.tokens.history() } else { own };
     let tokens = if state.exam.is_cloze { tokens_in } else { tokens_out };
     let mut lines = vec![spark("tok/s", tokens), spark("rows/s", state.pace.history())];
     if !state.exam.is_cloze {

@@ -6,14 +6,14 @@ mod answers;
 mod attempts;
 mod exam;
 mod feed;
-mod figures;
+pub(crate) mod figures;
 mod full;
 mod landing;
 mod panes;
 mod side;
 mod strip;
 mod tally;
-mod tempo;
+pub(crate) mod tempo;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -151,7 +151,12 @@ impl Live {
                         .grow(*tokens, text);
                 }
             }
-            Update::Pulse(pulse) => self.tokens.add(*pulse, now),
+            Update::Pulse(pulse) => {
+                self.tokens.add(*pulse, now);
+                for (state, lane) in self.exams.iter_mut().zip(pulse.lanes) {
+                    state.hear_tokens(lane, now);
+                }
+            }
             Update::Complete { exam } => {
                 if let Some(state) = self.exams.get_mut(*exam) {
                     state.complete(now);
@@ -336,36 +341,15 @@ impl Live {
         (sum(ExamState::done), sum(ExamState::planned))
     }
 
-    /// Time left of an exam. Where others share the machine, the rest goes faster once they are done: the middle counts
-    /// on that, the far end does not.
+    /// Time left of an exam, with what the others leave it once they are done.
     fn left(&self, exam: usize) -> Option<Left> {
         let state = self.exams.get(exam)?;
         let mine = state.left(self.now)?;
-        let mut others: Vec<(f64, f64)> = (self.exams.iter().enumerate())
+        let others: Vec<(f64, f64)> = (self.exams.iter().enumerate())
             .filter(|(other, state)| *other != exam && state.is_at_work())
             .filter_map(|(_, state)| Some((state.left(self.now)?.seconds, f64::from(state.share))))
             .collect();
-        others.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut shares = f64::from(state.share) + others.iter().map(|(_, share)| share).sum::<f64>();
-        // `at` is the time so far, `rest` what remains by then at the speed of this moment.
-        let (mut at, mut rest, mut speed) = (0.0, mine.seconds, 1.0);
-        let whole = shares;
-        for (ends, share) in others {
-            let until = (ends - at).max(0.0);
-            if until * speed >= rest {
-                break;
-            }
-            rest -= until * speed;
-            at += until;
-            shares -= share;
-            speed = whole / shares;
-        }
-        let seconds = at + rest / speed;
-        Some(Left {
-            low: mine.low * seconds / mine.seconds.max(f64::MIN_POSITIVE),
-            seconds,
-            high: mine.high,
-        })
+        Some(tempo::beside(mine, f64::from(state.share), others))
     }
 
     fn elapsed(&self) -> Duration {

@@ -77,6 +77,13 @@ pub fn question_rate(live: &Live, state: &ExamState) -> String {
     format!("{:>5} q/s", value.map_or_else(|| "…".to_owned(), rate))
 }
 
+/// Tokens a second of this exam alone, in or out; empty where the engine does not tell.
+pub fn token_rate(live: &Live, state: &ExamState) -> String {
+    let which = if state.exam.is_cloze { "in" } else { "out" };
+    let value = state.token_rate(live.now, live.is_over());
+    value.map_or_else(String::new, |value| format!("{} tok/s {which}", rate(value)))
+}
+
 pub fn errors(state: &ExamState) -> (String, Role) {
     match state.errors {
         0 => ("0 errors".to_owned(), Role::Dim),

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
+use crate::engine::Pulse;
 use crate::tui::passage::Passage;
 use crate::tui::safe;
 use crate::tui::theme::{Role, Theme};
@@ -15,6 +16,7 @@ use super::exam::ExamState;
 use super::figures::{duration, percent, rate};
 use super::panes;
 use super::strip::Strip;
+use super::tempo::Tokens;
 use super::{Live, Stage, figures::grouped};
 
 /// Narrower or lower than this only lines of text are shown.
@@ -87,7 +89,12 @@ pub fn header(buffer: &mut Buffer, area: Rect, live: &Live, exam: &str, theme: &
     if !exam.is_empty() {
         strip = strip.text(" ").foreign(exam, width / 4, Role::Title);
     }
-    let speed = engine_speed(live, width >= 72);
+    // The header of one exam tells what the engine does for it.
+    let own = live.exams.iter().find(|state| state.exam.benchmark == exam);
+    let own = own
+        .map(|state| &state.tokens)
+        .filter(|tokens| tokens.last() != Pulse::default());
+    let speed = engine_speed(live, own.unwrap_or(&live.tokens), width >= 72);
     let elapsed = duration(live.elapsed());
     let model = format!("{} {}", live.model, live.dtype);
     let room = width.saturating_sub(strip.width() + elapsed.width() + speed.width() + 8);
@@ -127,13 +134,13 @@ fn word(live: &Live) -> &'static str {
 }
 
 /// Tokens a second and sequences in flight; averages once the run is over.
-fn engine_speed(live: &Live, has_room: bool) -> String {
-    let pulse = live.tokens.last();
+fn engine_speed(live: &Live, tokens: &Tokens, has_room: bool) -> String {
+    let pulse = tokens.last();
     let seconds = live.elapsed().as_secs_f64();
     let rates = if live.is_over() {
         (seconds > 0.0).then(|| (pulse.tokens_in as f64 / seconds, pulse.tokens_out as f64 / seconds))
     } else {
-        live.tokens.rates(live.now)
+        tokens.rates(live.now)
     };
     let shown = |value: Option<f64>| value.map_or_else(|| "…".to_owned(), rate);
     let (tokens_in, tokens_out) = (shown(rates.map(|rates| rates.0)), shown(rates.map(|rates| rates.1)));
@@ -431,11 +438,15 @@ fn part_lines(live: &Live, exam: usize, part: Part, width: usize, height: usize,
 fn pace(strip: Strip<'_>, live: &Live, exam: usize, width: usize) -> Line<'static> {
     let state = &live.exams[exam];
     let left = format!("{:<room$}", panes::time_left(live, exam), room = panes::TIME_LEFT);
-    let parts = [
+    let mut parts = [
         (left, Role::Plain),
         (panes::question_rate(live, state), Role::Plain),
         panes::errors(state),
+        (panes::token_rate(live, state), Role::Plain),
     ];
+    if state.errors == 0 {
+        parts.swap(2, 3);
+    }
     strip.parts(width, &parts).line()
 }
 
@@ -462,6 +473,7 @@ fn low_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Th
         panes::readability(state),
         (panes::question_rate(live, state), Role::Plain),
         panes::errors(state),
+        (panes::token_rate(live, state), Role::Plain),
     ];
     let mut lines = vec![
         panes::progress(strip.clone().text(left).text(" "), state, width),

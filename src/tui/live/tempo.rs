@@ -1,6 +1,6 @@
 //! How fast it goes, and how long it will: token rates from the engine's pulses, time left from what is still to come.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::engine::Pulse;
@@ -26,6 +26,48 @@ const PRIOR: f64 = 3.0;
 
 /// Ten to ninety percent of a normal spread.
 const SPREAD: f64 = 1.2816;
+
+/// Rows still to come of each category and subject.
+#[derive(Debug, Default)]
+pub struct ToCome {
+    /// Index into `rows`.
+    groups: HashMap<(String, String), usize>,
+    rows: Vec<usize>,
+}
+
+impl ToCome {
+    /// From an exam's categories and subjects with their rows.
+    pub fn new(subjects: &[(String, String, usize)]) -> ToCome {
+        let mut to_come = ToCome::default();
+        for (category, subject, rows) in subjects {
+            let next = to_come.rows.len();
+            let group = *to_come
+                .groups
+                .entry((category.clone(), subject.clone()))
+                .or_insert(next);
+            if group == next {
+                to_come.rows.push(0);
+            }
+            to_come.rows[group] += rows;
+        }
+        to_come
+    }
+
+    /// Takes off an answer; gives its group's number, one beyond all where it belongs to none.
+    pub fn land(&mut self, category: &str, subject: &str) -> usize {
+        let group = |subject: &str| self.groups.get(&(category.to_owned(), subject.to_owned())).copied();
+        let Some(group) = group(subject).or_else(|| group("")) else {
+            return self.rows.len();
+        };
+        self.rows[group] = self.rows[group].saturating_sub(1);
+        group
+    }
+
+    /// Rows of each group.
+    pub fn rows(&self) -> &[usize] {
+        &self.rows
+    }
+}
 
 /// Tokens of the engine, over a sliding window.
 #[derive(Debug, Default)]
@@ -126,6 +168,32 @@ pub struct Left {
     pub low: f64,
     pub seconds: f64,
     pub high: f64,
+}
+
+/// Time left of an exam that has `share` of the compute, where others share the machine (the seconds that each would take at
+/// the speed of this moment, and its share): the rest goes faster once they are done. The middle counts on that, the far end
+/// does not.
+pub fn beside(mine: Left, share: f64, mut others: Vec<(f64, f64)>) -> Left {
+    others.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let whole = share + others.iter().map(|(_, share)| share).sum::<f64>();
+    // `at` is the time so far, `rest` what remains by then at the speed of this moment.
+    let (mut at, mut rest, mut speed, mut shares) = (0.0, mine.seconds, 1.0, whole);
+    for (ends, share) in others {
+        let until = (ends - at).max(0.0);
+        if until * speed >= rest {
+            break;
+        }
+        rest -= until * speed;
+        at += until;
+        shares -= share;
+        speed = whole / shares;
+    }
+    let seconds = at + rest / speed;
+    Left {
+        low: mine.low * seconds / mine.seconds.max(f64::MIN_POSITIVE),
+        seconds,
+        high: mine.high,
+    }
 }
 
 /// The pace of one exam.
@@ -330,6 +398,20 @@ mod tests {
         }
         let (rate_in, rate_out) = tokens.rates(Duration::from_secs(30)).unwrap();
         assert_eq!((rate_in, rate_out.round() as i64), (0.0, 50));
+    }
+
+    #[test]
+    fn the_rest_goes_faster_once_the_other_exam_is_done() {
+        let mine = Left {
+            low: 80.0,
+            seconds: 100.0,
+            high: 130.0,
+        };
+        assert_eq!(beside(mine, 5.0, vec![]), mine);
+        // Ten seconds side by side, then the other half of the machine too: 90 seconds' work in 45.
+        let left = beside(mine, 5.0, vec![(10.0, 5.0)]);
+        assert_eq!((left.low, left.seconds, left.high), (44.0, 55.0, 130.0));
+        assert_eq!(beside(mine, 5.0, vec![(500.0, 5.0)]), mine);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Categories {
 pub enum Entry {
     All,
     /// The exam's own line, where there are several.
-    Exam(std::sync::Arc<str>, Tally),
+    Exam(std::sync::Arc<str>),
     Category(CategoryTally),
 }
 
@@ -31,11 +31,7 @@ pub fn entries(snapshot: &Snapshot) -> Vec<Entry> {
     for (at, category) in snapshot.all.categories.iter().enumerate() {
         let is_first = at == 0 || snapshot.all.categories[at - 1].exam != category.exam;
         if several && is_first {
-            let exam = snapshot.all.exams.iter().find(|(name, _)| *name == category.exam);
-            entries.push(Entry::Exam(
-                category.exam.clone(),
-                exam.map(|(_, tally)| *tally).unwrap_or_default(),
-            ));
+            entries.push(Entry::Exam(category.exam.clone()));
         }
         entries.push(Entry::Category(category.clone()));
     }
@@ -43,11 +39,19 @@ pub fn entries(snapshot: &Snapshot) -> Vec<Entry> {
 }
 
 impl Entry {
+    fn name(&self) -> &str {
+        match self {
+            Entry::All => "all",
+            Entry::Exam(name) => name,
+            Entry::Category(category) => &category.name,
+        }
+    }
+
     /// The filter word that chooses the line's rows.
     pub fn word(&self) -> Option<String> {
         match self {
             Entry::All => None,
-            Entry::Exam(name, _) => Some(format!("exam:{}", quoted(name))),
+            Entry::Exam(name) => Some(format!("exam:{}", quoted(name))),
             Entry::Category(category) => Some(format!("cat:{}", quoted(&category.name))),
         }
     }
@@ -69,12 +73,20 @@ impl Categories {
             return;
         };
         let is_filtered = !workspace.filter.is_empty();
-        let kind = if snapshot.all.total.is_clustered() {
-            "by question"
-        } else {
-            "Wilson"
+        let report = match &workspace.selected.facets {
+            _ if !is_filtered => &snapshot.all,
+            Some(facets) => &**facets,
+            None => &workspace.selected.report,
         };
-        let remark = format!("%  95% {kind}  {}", if is_filtered { "shown" } else { "n" });
+        // Where every row in sight has the same outcome, their accuracy tells nothing, their share does.
+        let total = &report.total;
+        let shows_share = is_filtered && total.rows > 0 && (total.correct == 0 || total.correct == total.rows);
+        let kind = if total.is_clustered() { "by question" } else { "Wilson" };
+        let remark = match (is_filtered, shows_share) {
+            (false, _) => format!("%  95% {kind}  n"),
+            (true, false) => format!("% of n shown  95% {kind}"),
+            (true, true) => "n shown: % of all its rows".to_owned(),
+        };
         let inner = frame(buffer, area, "1 Categories", &remark, focused, theme);
         let entries = entries(snapshot);
         let mut cursor = self.cursor;
@@ -85,21 +97,19 @@ impl Categories {
             .skip(cursor.top)
             .take(usize::from(inner.height))
         {
-            let shown = shown(entry, &workspace.selected.report);
             let is_chosen = is_filtered
                 && entry
                     .word()
                     .is_some_and(|word| workspace.view.filter.split(' ').any(|typed| typed == word));
-            let spans = self.line(
-                entry,
-                &snapshot.all.total,
-                is_filtered.then_some(shown),
-                is_chosen,
-                inner.width,
-                theme,
-            );
+            let tally = tally(entry, report);
+            let all = shows_share.then(|| self::tally(entry, &snapshot.all).rows);
             let y = (row - cursor.top) as u16;
-            line(buffer, inner, y, spans);
+            line(
+                buffer,
+                inner,
+                y,
+                Self::line(entry, &tally, all, is_chosen, inner.width, theme),
+            );
             if focused && row == cursor.at {
                 buffer.set_style(
                     Rect {
@@ -113,21 +123,16 @@ impl Categories {
         }
     }
 
+    /// One line; `all` are the rows without the filter, where the share of them is shown instead of the accuracy.
     fn line(
-        &self,
         entry: &Entry,
-        all: &Tally,
-        shown: Option<usize>,
+        tally: &Tally,
+        all: Option<usize>,
         is_chosen: bool,
         width: u16,
         theme: &Theme,
     ) -> Vec<Span<'static>> {
-        let bar_width = usize::from(width).saturating_sub(24).clamp(4, 24);
-        let (name, tally) = match entry {
-            Entry::All => ("all", *all),
-            Entry::Exam(name, tally) => (&**name, *tally),
-            Entry::Category(category) => (&*category.name, category.tally),
-        };
+        let bar_width = usize::from(width).saturating_sub(25).clamp(4, 24);
         let is_heading = !matches!(entry, Entry::Category(_));
         let marker = if is_chosen { ">" } else { " " };
         let name_role = if is_chosen || is_heading {
@@ -135,46 +140,51 @@ impl Categories {
         } else {
             Role::Plain
         };
-        let count = shown.unwrap_or(tally.rows);
-        let count_role = if shown == Some(0) { Role::Mark } else { Role::Plain };
+        let (share, interval) = match all {
+            Some(all) => (tally.rows as f64 / all.max(1) as f64, None),
+            None => (tally.accuracy(), tally.interval),
+        };
+        let figure = if tally.rows == 0 {
+            format!("{:>5} ", "-")
+        } else {
+            format!("{:>5.1} ", share * 100.0)
+        };
         let mut spans = vec![
             Span::styled(marker, theme.style(Role::Focus)),
             Span::styled(
-                format!("{:<11}", one_line(name, 11, theme.ascii)),
+                format!("{:<11}", one_line(entry.name(), 11, theme.ascii)),
                 theme.style(name_role),
             ),
-            Span::raw(format!("{:>5.1} ", tally.accuracy() * 100.0)),
+            Span::raw(figure),
         ];
         if is_heading {
-            let interval = tally
-                .interval
-                .map(|(low, high)| format!("{:.1}-{:.1}", low * 100.0, high * 100.0));
+            let interval = interval.map(|(low, high)| format!("{:.1}-{:.1}", low * 100.0, high * 100.0));
             spans.push(Span::styled(
                 format!("{:<bar_width$}", interval.unwrap_or_default()),
                 theme.style(Role::Dim),
             ));
         } else {
-            spans.extend(interval_bar(tally.accuracy(), tally.interval, 1.0, bar_width, theme));
+            spans.extend(interval_bar(share, interval, 1.0, bar_width, theme));
         }
-        spans.push(Span::styled(format!("{count:>6}"), theme.style(count_role)));
+        let count_role = if tally.rows == 0 { Role::Mark } else { Role::Plain };
+        spans.push(Span::styled(format!("{:>7}", tally.rows), theme.style(count_role)));
         spans
     }
 }
 
-/// Rows of an entry that the filter leaves.
-fn shown(entry: &Entry, report: &Report) -> usize {
+/// The counts of an entry in a report.
+fn tally(entry: &Entry, report: &Report) -> Tally {
     match entry {
-        Entry::All => report.total.rows,
-        Entry::Exam(name, _) => report
-            .categories
-            .iter()
-            .filter(|shown| shown.exam == *name)
-            .map(|shown| shown.tally.rows)
-            .sum(),
+        Entry::All => report.total,
+        Entry::Exam(name) => {
+            let exam = report.exams.iter().find(|(known, _)| known == name);
+            exam.map(|(_, tally)| *tally).unwrap_or_default()
+        }
         Entry::Category(category) => report
             .categories
             .iter()
             .find(|shown| shown.exam == category.exam && shown.code == category.code)
-            .map_or(0, |shown| shown.tally.rows),
+            .map(|shown| shown.tally)
+            .unwrap_or_default(),
     }
 }

@@ -16,6 +16,8 @@ use crate::tui::widgets::{Input, centered, line, window};
 /// Which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
+    /// Of two runs: the pairs that are listed.
+    Pairs,
     Slice,
     /// Every attempt at the questions that have a row in the slice.
     WholeQuestions,
@@ -23,7 +25,8 @@ pub enum Scope {
 }
 
 impl Scope {
-    const ALL: [(Scope, &'static str); 3] = [
+    const ALL: [(Scope, &'static str); 4] = [
+        (Scope::Pairs, "pairs of this list, both rows of each"),
         (Scope::Slice, "rows of this view"),
         (Scope::WholeQuestions, "whole questions (all attempts)"),
         (Scope::Marked, "marked rows"),
@@ -44,8 +47,11 @@ const FIELDS: [Field; 4] = [Field::Scope, Field::Format, Field::Extras, Field::P
 /// How many rows each scope has, and about how many bytes a row takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sizes {
+    /// Pairs listed, where two runs are compared.
+    pub pairs: Option<usize>,
     pub slice: usize,
-    pub whole_questions: usize,
+    /// `None` while they are counted.
+    pub whole_questions: Option<usize>,
     pub marked: usize,
     pub bytes_a_row: Option<f64>,
 }
@@ -79,7 +85,11 @@ impl Dialog {
     pub fn new(stem: String, sizes: Sizes) -> Dialog {
         let path = Input::new(format!("{stem}.{}", ALL[0].extension));
         Dialog {
-            scope: Scope::Slice,
+            scope: if sizes.pairs.is_some() {
+                Scope::Pairs
+            } else {
+                Scope::Slice
+            },
             format: 0,
             extras: false,
             path,
@@ -104,8 +114,9 @@ impl Dialog {
 
     pub fn rows(&self) -> usize {
         match self.scope {
+            Scope::Pairs => self.sizes.pairs.unwrap_or(0),
             Scope::Slice => self.sizes.slice,
-            Scope::WholeQuestions => self.sizes.whole_questions,
+            Scope::WholeQuestions => self.sizes.whole_questions.unwrap_or(self.sizes.slice),
             Scope::Marked => self.sizes.marked,
         }
     }
@@ -148,12 +159,17 @@ impl Dialog {
         let step = |at: usize, len: usize| if forward { (at + 1) % len } else { (at + len - 1) % len };
         match self.field {
             Field::Scope => {
-                let at = Scope::ALL
+                let has_pairs = self.sizes.pairs.is_some();
+                let scopes: Vec<Scope> = Scope::ALL
                     .iter()
-                    .position(|(scope, _)| *scope == self.scope)
-                    .unwrap_or(0);
-                self.scope = Scope::ALL[step(at, Scope::ALL.len())].0;
+                    .map(|(scope, _)| *scope)
+                    .filter(|scope| has_pairs || *scope != Scope::Pairs)
+                    .collect();
+                let at = scopes.iter().position(|scope| *scope == self.scope).unwrap_or(0);
+                self.scope = scopes[step(at, scopes.len())];
             }
+            // Pairs have one form.
+            Field::Format | Field::Extras if self.scope == Scope::Pairs => {}
             Field::Format => {
                 self.format = step(self.format, ALL.len());
                 if !self.is_typed {
@@ -181,17 +197,34 @@ impl Dialog {
             theme,
         );
         let size = match self.sizes.bytes_a_row {
-            Some(bytes) => format!(", about {} as JSONL", bytes_text(bytes * self.rows() as f64)),
+            Some(bytes) => {
+                let each = if self.scope == Scope::Pairs { 2.0 * bytes } else { bytes };
+                format!(", about {} as JSONL", bytes_text(each * self.rows() as f64))
+            }
             None => String::new(),
         };
-        let count = format!("{} rows{size}", grouped(self.rows()));
+        let noun = if self.scope == Scope::Pairs { "pairs" } else { "rows" };
+        let is_counting = self.scope == Scope::WholeQuestions && self.sizes.whole_questions.is_none();
+        let count = if is_counting {
+            "counting the rows…".to_owned()
+        } else {
+            format!("{} {noun}{size}", grouped(self.rows()))
+        };
         line(buffer, inner, 0, vec![Span::styled(count, theme.style(Role::Strong))]);
         let scope = Scope::ALL
             .iter()
             .find(|(scope, _)| *scope == self.scope)
             .map_or("", |(_, text)| text);
-        let format = format!("{}: {}", ALL[self.format].name, ALL[self.format].about);
-        let extras = if self.extras { "why, match, note, marks" } else { "none" };
+        let (format, extras) = match (self.scope, self.extras) {
+            (Scope::Pairs, _) => (
+                "jsonl: one object a pair, with the rows of A and of B".to_owned(),
+                "none",
+            ),
+            (_, extras) => (
+                format!("{}: {}", ALL[self.format].name, ALL[self.format].about),
+                if extras { "why, match, note, marks" } else { "none" },
+            ),
+        };
         let fields = [
             (Field::Scope, "rows", scope.to_owned()),
             (Field::Format, "format", format),
@@ -255,8 +288,9 @@ mod tests {
         Dialog::new(
             "slice".into(),
             Sizes {
+                pairs: None,
                 slice: 3,
-                whole_questions: 15,
+                whole_questions: Some(15),
                 marked: 0,
                 bytes_a_row: Some(2e3),
             },

@@ -1,5 +1,6 @@
 //! The panes: each holds only its cursor and scroll, draws itself, and never calls another.
 
+pub mod about;
 pub mod categories;
 pub mod export;
 pub mod filter_line;

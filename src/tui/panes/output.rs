@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use ratatui::text::Span;
 
+use crate::extract::argmax::{ArgMax, answer_of};
 use crate::record::{INVALID, Record, letter};
 use crate::tui::passage::{Laid, Lights, Passage, line_of};
 use crate::tui::reading::Reading;
@@ -117,6 +118,45 @@ pub fn scores(record: &Record, bar: usize, theme: &Theme) -> Vec<Vec<Span<'stati
             ]
         })
         .collect()
+}
+
+/// Whether whole answer texts were scored, not letters.
+pub fn scores_texts(record: &Record) -> bool {
+    let is_letter = |text: &String| crate::record::letter_index(text.trim()).is_some();
+    record
+        .continuations
+        .as_ref()
+        .is_some_and(|texts| !texts.iter().all(is_letter))
+}
+
+/// Of scored texts: the log-probability per character and per token, with what was scored, one line an option below a
+/// head line; nothing of letters.
+pub fn lengths(record: &Record, width: usize, ascii: bool) -> Vec<String> {
+    let (Some(scores), Some(texts)) = (&record.logprobs, &record.continuations) else {
+        return Vec::new();
+    };
+    if !scores_texts(record) {
+        return Vec::new();
+    }
+    let tokens = record.continuation_tokens.as_deref().unwrap_or_default();
+    let picks = [ArgMax::PerChar, ArgMax::PerToken].map(|rule| record.scored_pick(rule));
+    let head = "     per char   per token  tokens  scored".to_owned();
+    let lines = scores.iter().zip(texts).enumerate().map(|(at, (score, text))| {
+        let answer = answer_of(text, record.options.get(at).map(String::as_str));
+        let name = letter(at).map(String::from).unwrap_or_default();
+        let number = |length: f64, pick: Option<usize>| {
+            let mark = if pick == Some(at) { '<' } else { ' ' };
+            format!("{:>9.3} {mark}", f64::from(*score) / length)
+        };
+        let per_char = number(answer.chars().count() as f64, picks[0]);
+        let (per_token, count) = match tokens.get(at) {
+            Some(count) => (number(*count as f64, picks[1]), count.to_string()),
+            None => (format!("{:>9}  ", "-"), "-".to_owned()),
+        };
+        let text = crate::tui::safe::one_line(&format!("{text:?}"), width.saturating_sub(35), ascii);
+        format!("   {name}{per_char}{per_token}{count:>6}  {text}")
+    });
+    std::iter::once(head).chain(lines).collect()
 }
 
 fn role_of_bar(role: Role) -> Role {

@@ -20,6 +20,10 @@ pub enum Choice {
     /// Adds a word to the filter.
     Add(String),
     Sort(Sort),
+    /// Compares with another run that is open, by its place.
+    Compare(usize),
+    /// Opens a run and compares with it.
+    CompareFile(std::path::PathBuf),
     /// Presses a key.
     Press(&'static str),
 }
@@ -39,6 +43,7 @@ pub enum Kind {
     Alike,
     Why,
     Keys,
+    Runs,
 }
 
 #[derive(Debug)]

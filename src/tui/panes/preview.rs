@@ -53,6 +53,10 @@ impl Preview {
             return;
         };
         let reading = Reading::of(record, &workspace.rule);
+        if workspace.hides(row) {
+            self.draw_blind(buffer, area, record, focused, theme);
+            return;
+        }
         let title = if area.height < TALL {
             let remark = reading.remark();
             let remark = if remark.is_empty() {
@@ -84,6 +88,27 @@ impl Preview {
             ..inner
         };
         let lines = self.lines(snapshot, row, record, &reading, inner, find, theme);
+        let last = lines.len().saturating_sub(usize::from(inner.height));
+        laid(buffer, inner, &lines, self.scroll.min(last), theme);
+    }
+
+    /// The question and its options, and nothing that tells the key or a pick.
+    fn draw_blind(&self, buffer: &mut Buffer, area: Rect, record: &Record, focused: bool, theme: &Theme) {
+        let title = format!("5 Preview · Q{} · blind", record.question_id);
+        let inner = frame(buffer, area, &title, "A-J answers · n next · b ends", focused, theme);
+        let width = usize::from(inner.width.saturating_sub(2));
+        let mut lines = Passage::plain(record.question.trim()).lay(width, theme.ascii);
+        lines.push(Laid::default());
+        for (at, option) in record.options.iter().enumerate() {
+            let name = letter(at).map(|letter| letter.to_string()).unwrap_or_default();
+            let text = format!("  {name} {option}");
+            lines.extend(Passage::plain(&text).lay(width, theme.ascii));
+        }
+        let inner = Rect {
+            x: inner.x + 1,
+            width: inner.width.saturating_sub(2),
+            ..inner
+        };
         let last = lines.len().saturating_sub(usize::from(inner.height));
         laid(buffer, inner, &lines, self.scroll.min(last), theme);
     }

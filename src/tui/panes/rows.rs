@@ -64,7 +64,10 @@ impl Rows {
             return;
         };
         if shown == 0 {
-            let text = match (workspace.is_current(), workspace.rows().is_some_and(Columns::is_empty)) {
+            let text = match (
+                workspace.is_current() && !workspace.is_partial,
+                workspace.rows().is_some_and(Columns::is_empty),
+            ) {
                 (_, true) => "nothing here yet",
                 (true, false) => "no row passes the filter   (u takes it back, Esc in the filter line too)",
                 (false, false) => "searching…",
@@ -122,20 +125,34 @@ impl Rows {
         let rows = snapshot.rows();
         let at = row as usize;
         let marker = if is_current { "▶" } else { " " };
-        let mark = if workspace.marked.contains(&row) { "◆" } else { " " };
+        let mark = match workspace.notes.get(row) {
+            Some(note) if note.marked => "◆",
+            Some(note) if !note.note.is_empty() => "✎",
+            _ => " ",
+        };
         let mut spans = vec![
             Span::styled(marker, theme.style(Role::Focus)),
             Span::styled(
-                if theme.ascii && mark != " " { "#" } else { mark },
+                match mark {
+                    "◆" if theme.ascii => "#",
+                    "✎" if theme.ascii => "\"",
+                    mark => mark,
+                },
                 theme.style(Role::Strong),
             ),
             Span::raw(format!("{:>width$} ", rows.question_id[at], width = widths.id)),
         ];
         let by_question = workspace.view.by_question;
+        let is_hidden = workspace.hides(row);
         if by_question {
             let attempts = snapshot.attempts(row);
             let correct = attempts.iter().filter(|row| rows.correct[**row as usize]).count();
-            spans.push(Span::raw(format!("{:>5}    ", format!("{correct}/{}", attempts.len()))));
+            let share = if is_hidden {
+                "·".to_owned()
+            } else {
+                format!("{correct}/{}", attempts.len())
+            };
+            spans.push(Span::raw(format!("{share:>5}    ")));
         } else {
             if widths.attempt > 0 {
                 spans.push(Span::raw(format!(
@@ -144,19 +161,25 @@ impl Rows {
                     width = widths.attempt
                 )));
             }
-            spans.push(Span::styled(
-                pad(&pick_text(rows, row), widths.pick, theme),
-                theme.style(pick_role(rows, at)),
-            ));
+            let (pick, role) = if is_hidden {
+                ("·".to_owned(), Role::Mark)
+            } else {
+                (pick_text(rows, row), pick_role(rows, at))
+            };
+            spans.push(Span::styled(pad(&pick, widths.pick, theme), theme.style(role)));
             spans.push(Span::raw(" "));
         }
         spans.push(Span::styled(
-            pad(rows.answer.get(at), 3, theme),
+            pad(if is_hidden { "·" } else { rows.answer.get(at) }, 3, theme),
             theme.style(Role::Strong),
         ));
         spans.push(Span::raw(" "));
         if widths.attempts > 0 {
-            spans.extend(attempts(snapshot, row, !by_question, widths.attempts, theme));
+            if is_hidden {
+                spans.push(Span::raw(" ".repeat(widths.attempts + 1)));
+            } else {
+                spans.extend(attempts(snapshot, row, !by_question, widths.attempts, theme));
+            }
             spans.push(Span::raw("  "));
         }
         if widths.group > 0 {

@@ -395,9 +395,9 @@ fn an_export_keeps_a_row_to_the_byte() {
 
 #[test]
 fn null_and_empty_outputs_of_a_parquet_file_are_no_output() {
+    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
     let missing_rows = case("fil-024").map(|case| case["expected"]["output_missing_rows"].clone());
     assert!(missing_rows.is_none_or(|missing| missing == 2));
-    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.parquet");
     let schema = "message rows { required int64 question_id; optional binary output (UTF8); }";
@@ -962,7 +962,8 @@ fn equal_version_labels_do_not_make_prompts_the_same() {
 fn the_first_lines_of_a_huge_output_are_shown_and_the_rest_is_not_drawn() {
     let row = lm_eval_row(0, "B").replace("So 4.", &"loop ".repeat(2_000_000));
     let (_folder, trace) = write_one("samples_t_2025-03-01T10-00-00.000000.jsonl", &row);
-    let screen = markbook::tui::print_screen(vec![trace], "", 100, 30, markbook::tui::Options::default()).unwrap();
+    let opener = markbook::tui::Opener::new(move || Ok(vec![trace.clone()]));
+    let screen = markbook::tui::print_screen(&opener, (100, 30), &markbook::tui::Options::default()).unwrap();
     assert!(screen.contains("loop loop loop"), "{screen}");
     assert_eq!(screen.lines().count(), 30);
 }

@@ -547,6 +547,51 @@ fn rows_of_mmlu_are_found_in_the_set_by_what_they_ask_and_not_by_their_number() 
 }
 
 #[test]
+fn questions_of_mmlu_in_another_order_and_numbering_are_no_fault() {
+    let set = embedded("mmlu");
+    let mut shuffled: Vec<Record> = of_set(&set);
+    shuffled.truncate(20);
+    for (at, record) in shuffled.iter_mut().enumerate() {
+        record.question_id = 100 - at as i64;
+        record.options.reverse();
+        let index = 3 - markbook::record::letter_index(&record.answer).unwrap();
+        record.answer = letter(index).unwrap().to_string();
+        record.pick.clone_from(&record.answer);
+        record.reasoning = format!("{at}: the answer is ({})", record.pick);
+        (record.doc, record.doc_hash) = (None, String::new());
+    }
+    let problems = against(shuffled.clone(), &set);
+    assert_eq!(
+        kinds(&problems),
+        ["options_changed", "missing_questions"],
+        "{problems:?}"
+    );
+    // Beside a trace that numbers them as the set does: the numbers agree on other questions.
+    let problems = check(&[trace(shuffled), trace(of_set(&set))], &[]).unwrap();
+    assert_eq!(kinds(&problems), [] as [&str; 0], "{problems:?}");
+}
+
+#[test]
+fn a_pick_beyond_the_options_of_the_set_is_told_where_rows_have_none() {
+    let set = embedded("mmlu_pro");
+    let mut records = of_set(&set);
+    for record in &mut records {
+        (record.options, record.doc) = (Vec::new(), None);
+    }
+    assert_eq!(against(records.clone(), &set), []);
+    let record = &mut records[2];
+    record.pick = "Z".to_owned();
+    record.correct = false;
+    record.reasoning = "So it is Z.".to_owned();
+    let problems = against(records, &set);
+    assert_eq!(
+        (kinds(&problems), problems[0].examples.clone()),
+        (vec!["pick_beyond_options"], vec![2]),
+        "{problems:?}"
+    );
+}
+
+#[test]
 fn rows_that_could_not_be_read_and_questions_that_opening_missed_are_told_again() {
     let files = folder(&[(
         "m.json",

@@ -132,6 +132,17 @@ fn opencompass_predictions_and_results_open() {
 }
 
 #[test]
+fn opencompass_output_of_other_tasks_is_refused() {
+    let row = json!({"origin_prompt": "Who wrote it?", "prediction": "Ada", "gold": ["Ada", "Ada L."]});
+    let folder = folder(&[("TriviaQA.json", &json!({"0": row, "1": row}).to_string())]);
+    let error = open(&folder.path().join("TriviaQA.json")).unwrap_err().to_string();
+    assert!(
+        error.ends_with("OpenCompass output of TriviaQA, whose questions have no options"),
+        "{error}"
+    );
+}
+
+#[test]
 fn opencompass_perplexities_are_log_likelihoods() {
     let label = |ppl: f64| json!({"testing input": "x", "prompt": asked(0), "PPL": ppl});
     let row = json!({"in-context examples": "", "label: A": label(1.5), "label: B": label(0.25), "prediction": "B", "gold": "A"});

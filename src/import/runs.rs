@@ -1,0 +1,135 @@
+//! Which recognised files are parts of one run, and what it is called.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::layout::Sniffed;
+use super::source::Layer;
+
+/// A file that was recognised.
+pub(super) struct Candidate {
+    pub path: PathBuf,
+    /// The path with the archive's member, endings off.
+    pub stem: String,
+    pub layers: Vec<Layer>,
+    pub sniffed: Sniffed,
+    pub is_named: bool,
+}
+
+/// What the files of one run share. `is_exact`: their time stamps too.
+fn run_key(candidate: &Candidate, is_exact: bool) -> String {
+    let sniffed = &candidate.sniffed;
+    let folder = candidate.stem.rsplit_once('/').map_or("", |(folder, _)| folder);
+    match (&sniffed.split, &sniffed.run) {
+        (None, _) => candidate.stem.clone(),
+        (Some(split), Some(run)) => format!("{} {} {run}", sniffed.format, without(folder, split)),
+        (Some(split), None) if is_exact => format!("{} {}", sniffed.format, without(&candidate.stem, split)),
+        (Some(split), None) => format!("{} {}", sniffed.format, without(&without_stamp(&candidate.stem), split)),
+    }
+}
+
+/// A path without the subject in it, however that is written; a subject is no part of a longer word.
+fn without(path: &str, split: &str) -> String {
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], " ");
+    let (path, split) = (plain(path), plain(split));
+    let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    let whole = path.match_indices(&split).find(|(at, _)| {
+        let (before, after) = (&path[..*at], &path[at + split.len()..]);
+        is_edge(before.chars().next_back()) && is_edge(after.chars().next())
+    });
+    match whole {
+        Some((at, _)) if !split.is_empty() => format!("{}\u{1}{}", &path[..at], &path[at + split.len()..]),
+        _ => path,
+    }
+}
+
+/// `law_result_20241128_105928` and `law_result_2024-11-28T10-59-28` without the time.
+pub(super) fn without_stamp(stem: &str) -> String {
+    static STAMP: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"[_-]?(\d{8}[_T-]?\d{6}|\d{4}-\d\d-\d\d[T_]\d\d-\d\d-\d\d(\.\d+)?)")
+            .expect("the pattern is fixed and valid")
+    });
+    STAMP.replace_all(stem, "").into_owned()
+}
+
+/// Candidates by run, in the order of their first file, each with that file's place. Files of different times are one
+/// run only where no subject comes twice.
+pub(super) fn grouped(candidates: Vec<Candidate>) -> Vec<(usize, Vec<Candidate>)> {
+    let mut seen: HashMap<String, Vec<Option<String>>> = HashMap::new();
+    for candidate in &candidates {
+        let splits = seen.entry(run_key(candidate, false)).or_default();
+        splits.push(candidate.sniffed.split.clone());
+    }
+    let is_repeated = |candidate: &Candidate| {
+        let splits = seen.get(&run_key(candidate, false));
+        splits.is_some_and(|splits| {
+            let different: HashSet<_> = splits.iter().collect();
+            different.len() < splits.len()
+        })
+    };
+    let keys: Vec<String> = candidates
+        .iter()
+        .map(|candidate| run_key(candidate, is_repeated(candidate)))
+        .collect();
+    let mut groups: Vec<(String, usize, Vec<Candidate>)> = Vec::new();
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (place, (candidate, key)) in candidates.into_iter().zip(keys).enumerate() {
+        let known = places.entry(key.clone()).or_default();
+        let is_new_split = |group: &usize| {
+            let (.., members) = &groups[*group];
+            members
+                .iter()
+                .all(|member| member.sniffed.split != candidate.sniffed.split)
+        };
+        if let Some(group) = known.iter().copied().find(is_new_split) {
+            groups[group].2.push(candidate);
+        } else {
+            known.push(groups.len());
+            groups.push((key, place, vec![candidate]));
+        }
+    }
+    groups.into_iter().map(|(_, place, members)| (place, members)).collect()
+}
+
+/// Folders that say how, not who, as those at the end of `MODEL/CoT/all/law.json`.
+const PLAIN: [&str; 12] = [
+    "all",
+    "cot",
+    "test",
+    "results",
+    "result",
+    "eval_results",
+    "predictions",
+    "outputs",
+    "output",
+    "mmlu",
+    "mmlu_pro",
+    "0shot",
+];
+
+/// The name of a run in several files, one a subject: what their names share, else the folder's.
+pub(super) fn shared_name(members: &[Candidate]) -> String {
+    let first = &members[0];
+    let stem = first.stem.rsplit('/').next().unwrap_or_default();
+    let stem = without_stamp(stem);
+    let subject = first.sniffed.split.as_deref().unwrap_or_default();
+    let spellings = [subject.to_owned(), subject.replace(' ', "_"), subject.replace(' ', "-")];
+    let rest = spellings
+        .iter()
+        .find(|spelling| !spelling.is_empty() && stem.contains(spelling.as_str()))
+        .map_or_else(|| stem.clone(), |spelling| stem.replacen(spelling.as_str(), "", 1));
+    let rest = rest.replace("_result", "");
+    let rest = rest.trim_matches(['_', '-', '.', ' ']);
+    if !rest.is_empty() {
+        return rest.to_owned();
+    }
+    let folders: Vec<&str> = first.stem.rsplit('/').skip(1).take(4).collect();
+    let own = folders
+        .iter()
+        .position(|folder| !PLAIN.iter().any(|plain| folder.eq_ignore_ascii_case(plain)));
+    let named = own.map_or(&folders[..folders.len().min(1)], |own| &folders[..=own]);
+    named.iter().rev().copied().collect::<Vec<_>>().join("/")
+}

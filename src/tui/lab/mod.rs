@@ -1,0 +1,122 @@
+//! The regex lab: another rule is typed, every output is read again by it, and what flips is shown. Nothing is written.
+
+mod draw;
+mod report;
+
+use std::sync::Arc;
+
+pub use draw::Places;
+pub use report::{Kind, LabReport, Read, rule_of};
+
+use crate::extract::Rule;
+
+use super::widgets::{Cursor, Input};
+
+/// The Regex lab screen.
+#[derive(Debug, Default)]
+pub struct Lab {
+    pub input: Input,
+    /// The rule as typed, where it is one.
+    pub rule: Option<Rule>,
+    /// Why what is typed is no rule.
+    pub error: Option<String>,
+    pub report: Option<Arc<LabReport>>,
+    /// Whether the keys go to the line.
+    pub is_typing: bool,
+    /// Number of the last rule asked about.
+    pub number: u64,
+    kind: usize,
+    cursors: [Cursor; Kind::ALL.len()],
+    /// The row to be read whether it flips or not, until another is chosen.
+    pub row: Option<u32>,
+    pub scroll: usize,
+}
+
+impl Lab {
+    /// Opens with a rule; `row` is the one whose output was read before.
+    pub fn new(typed: &str, row: Option<u32>) -> Lab {
+        let mut lab = Lab {
+            input: Input::new(typed),
+            is_typing: true,
+            row,
+            ..Lab::default()
+        };
+        lab.typed();
+        lab
+    }
+
+    /// What is typed has changed; true where it is a rule.
+    pub fn typed(&mut self) -> bool {
+        match rule_of(&self.input.text) {
+            Ok(rule) => {
+                self.rule = Some(rule);
+                self.error = None;
+                self.number += 1;
+                true
+            }
+            Err(error) => {
+                let text = format!("{error:#}");
+                let line = text.lines().rev().find(|line| !line.trim().is_empty());
+                self.error = Some(line.unwrap_or_default().trim().to_owned());
+                false
+            }
+        }
+    }
+
+    /// Whether the counts on the screen are of an older rule.
+    pub fn is_stale(&self) -> bool {
+        self.report
+            .as_ref()
+            .is_none_or(|report| report.typed != self.input.text)
+    }
+
+    pub fn kind(&self) -> Kind {
+        Kind::ALL[self.kind]
+    }
+
+    pub fn next_kind(&mut self) {
+        self.kind = (self.kind + 1) % Kind::ALL.len();
+        self.chosen();
+    }
+
+    pub fn set_kind(&mut self, kind: usize) {
+        self.kind = kind.min(Kind::ALL.len() - 1);
+        self.chosen();
+    }
+
+    fn chosen(&mut self) {
+        self.row = None;
+        self.scroll = 0;
+    }
+
+    pub fn rows(&self) -> &[u32] {
+        self.report.as_ref().map_or(&[], |report| report.list(self.kind()))
+    }
+
+    pub fn cursor(&self) -> Cursor {
+        self.cursors[self.kind]
+    }
+
+    pub fn step(&mut self, by: isize) {
+        let count = self.rows().len();
+        self.cursors[self.kind].step(by, count);
+        self.chosen();
+    }
+
+    pub fn settle(&mut self, height: usize) {
+        let count = self.rows().len();
+        self.cursors[self.kind].settle(count, height);
+    }
+
+    /// The row whose output is shown.
+    pub fn row_in_sight(&self) -> Option<u32> {
+        self.row.or_else(|| self.rows().get(self.cursor().at).copied())
+    }
+
+    /// Takes over counts, unless they are of a rule that is typed over.
+    pub fn take(&mut self, number: u64, report: Arc<LabReport>) {
+        if number == self.number {
+            self.report = Some(report);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The Question screen: the question with key and picks, and what the model wrote, attempt by attempt.
+
+mod draw;
+mod options;
+mod scroll;
+
+use ratatui::layout::{Constraint, Layout, Rect};
+
+use crate::record::Record;
+use crate::tui::snapshot::Snapshot;
+use crate::tui::theme::Theme;
+use crate::tui::workspace::Workspace;
+
+/// How the outputs of several attempts stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Arrangement {
+    /// Side by side where there is room, else one.
+    #[default]
+    Fitting,
+    Side,
+    Stacked,
+    One,
+}
+
+/// Narrowest output column.
+const COLUMN: u16 = 23;
+
+#[derive(Debug, Default)]
+pub struct Question {
+    /// The row that was opened; its attempts are shown.
+    pub row: Option<u32>,
+    /// Which attempt is in focus: its place among those of the question.
+    pub attempt: usize,
+    /// Scroll of each attempt; `None`: where the match shows.
+    scrolls: Vec<Option<usize>>,
+    pub arrangement: Arrangement,
+    /// Whether loops and the text after the match are shown in full.
+    pub unfolded: bool,
+    /// The full prompt instead of the outputs, scrolled to a line; `None` within: its end.
+    pub prompt: Option<Option<usize>>,
+}
+
+/// Where the parts of the screen stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    pub title: Rect,
+    pub question: Rect,
+    pub outputs: Rect,
+    /// The note on the row; empty where there is no room.
+    pub note: Rect,
+    pub remark: Rect,
+    pub footer: Rect,
+}
+
+impl Question {
+    /// Opens a row at its attempt.
+    pub fn open(&mut self, snapshot: &Snapshot, row: u32) {
+        let same = self
+            .row
+            .is_some_and(|open| snapshot.question(open) == snapshot.question(row));
+        if !same {
+            self.scrolls.clear();
+            self.prompt = None;
+        }
+        self.row = Some(row);
+        self.attempt = snapshot
+            .attempts(row)
+            .iter()
+            .position(|attempt| *attempt == row)
+            .unwrap_or(0);
+    }
+
+    /// The row of the attempt in focus.
+    pub fn focused(&self, snapshot: &Snapshot) -> Option<u32> {
+        let row = self.row?;
+        Some(snapshot.attempts(row).get(self.attempt).copied().unwrap_or(row))
+    }
+
+    pub fn places(&self, area: Rect, workspace: &Workspace, theme: &Theme) -> Places {
+        let [title, body, note, remark, footer] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Min(3),
+            Constraint::Length(u16::from(area.height >= 30)),
+            Constraint::Length(u16::from(area.height >= 20)),
+            Constraint::Length(1),
+        ])
+        .areas(area);
+        let lines = match self.shown_record(workspace) {
+            Some(record) => {
+                let most = usize::from(body.height) / 2;
+                self.question_lines(
+                    record,
+                    workspace,
+                    usize::from(body.width.saturating_sub(4)),
+                    most,
+                    theme,
+                )
+                .len()
+            }
+            None => 4,
+        };
+        let tall = (lines as u16 + 2).min(body.height / 2 + 2).max(4);
+        let [question, outputs] = Layout::vertical([Constraint::Length(tall), Constraint::Min(3)]).areas(body);
+        Places {
+            title,
+            question,
+            outputs,
+            note,
+            remark,
+            footer,
+        }
+    }
+
+    fn shown_record<'w>(&self, workspace: &'w Workspace) -> Option<&'w Record> {
+        let row = self.focused(workspace.snapshot.as_deref()?)?;
+        workspace.record(row)?.as_deref().ok()
+    }
+
+    /// The attempts whose outputs are in sight: places among those of the question.
+    fn window(&self, attempts: usize, width: u16, height: u16) -> (Arrangement, std::ops::Range<usize>) {
+        let fit = match self.arrangement {
+            Arrangement::Fitting | Arrangement::Side => usize::from(width / COLUMN),
+            Arrangement::Stacked => usize::from(height / 6),
+            Arrangement::One => 1,
+        };
+        let fits_most = attempts <= fit || fit >= 4;
+        let arrangement = match self.arrangement {
+            _ if attempts <= 1 => Arrangement::One,
+            Arrangement::Fitting if fits_most => Arrangement::Side,
+            Arrangement::Fitting => Arrangement::One,
+            Arrangement::Side if fit < 2 => Arrangement::One,
+            chosen => chosen,
+        };
+        let shown = if arrangement == Arrangement::One {
+            1
+        } else {
+            fit.clamp(1, attempts)
+        };
+        let from = self
+            .attempt
+            .saturating_sub(shown / 2)
+            .min(attempts.saturating_sub(shown));
+        (arrangement, from..(from + shown).min(attempts))
+    }
+
+    /// Where the outputs in sight stand: attempt and rectangle.
+    pub fn columns(&self, area: Rect, attempts: usize) -> Vec<(usize, Rect)> {
+        let (arrangement, range) = self.window(attempts.max(1), area.width, area.height);
+        let shares = vec![Constraint::Ratio(1, range.len().max(1) as u32); range.len().max(1)];
+        let areas = match arrangement {
+            Arrangement::Stacked => Layout::vertical(shares).split(area),
+            _ => Layout::horizontal(shares).split(area),
+        };
+        range.zip(areas.iter().copied()).collect()
+    }
+
+    pub fn next_arrangement(&mut self, area: Rect, attempts: usize) {
+        let (shown, _) = self.window(attempts, area.width, area.height);
+        self.arrangement = match shown {
+            Arrangement::Fitting | Arrangement::Side => Arrangement::Stacked,
+            Arrangement::Stacked => Arrangement::One,
+            Arrangement::One => Arrangement::Side,
+        };
+        self.scrolls.clear();
+    }
+
+    /// All attempts, or one.
+    pub fn toggle_one(&mut self, area: Rect, attempts: usize) {
+        let (shown, _) = self.window(attempts, area.width, area.height);
+        self.arrangement = if shown == Arrangement::One {
+            Arrangement::Side
+        } else {
+            Arrangement::One
+        };
+        self.scrolls.clear();
+    }
+}
