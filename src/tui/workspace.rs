@@ -222,15 +222,24 @@ impl Workspace {
             None if is_same_view => self.cursor,
             None => Cursor::default(),
         };
-        if let Some((row, cursor)) = self.return_to.take()
-            && let Some(at) = self.place(row)
-        {
-            self.cursor = Cursor {
-                at,
-                top: (at + cursor.top).saturating_sub(cursor.at),
-            };
+        // Of rows that come bit by bit, the one to return to may not be there yet.
+        if let Some((row, cursor)) = self.return_to {
+            if let Some(at) = self.place(row) {
+                self.cursor = Cursor {
+                    at,
+                    top: (at + cursor.top).saturating_sub(cursor.at),
+                };
+                self.return_to = None;
+            } else if self.selected.is_complete {
+                self.return_to = None;
+            }
         }
         self.cursor.at = self.cursor.at.min(self.selected.rows.len().saturating_sub(1));
+    }
+
+    /// Goes back to the row under the cursor when the rows of this view are found anew.
+    pub fn hold_row(&mut self) {
+        self.return_to = self.row().map(|row| (row, self.cursor));
     }
 
     /// The letter that the person gave to a row's question.

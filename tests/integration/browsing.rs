@@ -400,6 +400,7 @@ fn the_copied_command_opens_the_very_same_view() {
         "/exam:mmlu_pro invalid<enter>j<enter>=zjj",
         "jj<enter>p",
         "/exam:mmlu_pro<enter><enter>=fcase<enter>",
+        "/text:\"case by\"<enter>G",
     ] {
         let mut script = Script::open(two_exams(), LARGE, &plain()).unwrap();
         script.keys(keys);

@@ -43,7 +43,10 @@ impl App {
         }
         if let Some(name) = &place.row {
             match self.row_named(name) {
-                Some(row) => self.go_to_row(row),
+                Some(row) => {
+                    self.go_to_row(row);
+                    self.workspace.hold_row();
+                }
                 None => self.warn(format!("there is no row {} in this view", name.question)),
             }
         }
