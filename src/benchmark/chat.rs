@@ -60,6 +60,9 @@ impl Chat {
                 return Ok((text, if is_kept { SystemTurn::Kept } else { SystemTurn::Ignored }));
             }
             (Err(error), None) => return Err(anyhow!(error).context("the model's chat template failed")),
+            (Err(error), Some(_)) if is_lack_of_ours(&error) => {
+                return Err(anyhow!(error).context("the model's chat template asks for what is not known here"));
+            }
             (Err(error), Some(_)) => error,
         };
         let rest: Vec<_> = messages
@@ -246,6 +249,19 @@ fn cut_ends(text: &str, cut: Option<&str>, at_start: bool, at_end: bool) -> Stri
     text.to_owned()
 }
 
+/// Whether a template failed for want of a function, filter or method, which tells nothing of a system turn.
+fn is_lack_of_ours(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnknownMethod
+            | ErrorKind::UnknownFunction
+            | ErrorKind::UnknownFilter
+            | ErrorKind::UnknownTest
+            | ErrorKind::TooManyArguments
+            | ErrorKind::MissingArgument
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,6 +324,22 @@ mod tests {
         ] {
             assert_eq!(rendered(source), expected, "{source}");
         }
+    }
+
+    #[test]
+    fn a_method_that_is_not_known_is_no_refusal_of_the_system_turn() {
+        let source = "{% for m in messages %}{% if m.role == 'system' %}{{ m.content.nosuch() }}{% endif %}\
+            {{ m.content }}{% endfor %}";
+        let template = ChatTemplate {
+            source: source.into(),
+            ..ChatTemplate::default()
+        };
+        let messages = [
+            Message::new(Role::System, "s".into(), ""),
+            Message::new(Role::User, "u".into(), ""),
+        ];
+        let error = format!("{:#}", Chat::new(&template).unwrap().render(&messages).unwrap_err());
+        assert!(error.contains("not known here") && error.contains("nosuch"), "{error}");
     }
 
     #[test]

@@ -122,24 +122,23 @@ fn problem(kind: &'static str, trace: &Trace, rows: &[usize], detail: String) ->
 
 /// `12 rows` with the ids of the first questions.
 fn rows_with_ids(rows: &Rows, found: &[usize]) -> String {
-    let ids: Vec<String> = found
-        .iter()
-        .take(5)
-        .map(|row| rows.question_id[*row].to_string())
-        .collect();
-    let more = if found.len() > ids.len() { ", ..." } else { "" };
     let noun = if found.len() == 1 { "row" } else { "rows" };
-    format!("{} {noun} (question {}{more})", count(found.len()), ids.join(", "))
+    format!("{} {noun} (question {})", count(found.len()), first_ids(rows, found))
 }
 
 /// `12 questions` with the first ids, for the first rows of questions.
 fn questions_with_ids(rows: &Rows, found: &[usize]) -> String {
+    let noun = if found.len() == 1 { "question" } else { "questions" };
+    format!("{} {noun} ({})", count(found.len()), first_ids(rows, found))
+}
+
+fn first_ids(rows: &Rows, found: &[usize]) -> String {
+    const TOLD: usize = 5;
     let ids: Vec<String> = found
         .iter()
-        .take(5)
+        .take(TOLD)
         .map(|row| rows.question_id[*row].to_string())
         .collect();
-    let more = if found.len() > ids.len() { ", ..." } else { "" };
-    let noun = if found.len() == 1 { "question" } else { "questions" };
-    format!("{} {noun} ({}{more})", count(found.len()), ids.join(", "))
+    let more = if found.len() > TOLD { ", ..." } else { "" };
+    ids.join(", ") + more
 }

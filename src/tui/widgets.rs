@@ -63,6 +63,16 @@ pub fn centered(area: Rect, width: u16, height: u16) -> Rect {
     )
 }
 
+/// Marks a line as the one under the cursor.
+pub fn select_line(buffer: &mut Buffer, area: Rect, row: u16, theme: &Theme) {
+    let line = Rect {
+        y: area.y + row,
+        height: 1,
+        ..area
+    };
+    buffer.set_style(line.intersection(area), theme.style(Role::Selected));
+}
+
 /// Draws a line of styled spans, cut at the width.
 pub fn line(buffer: &mut Buffer, area: Rect, row: u16, spans: Vec<Span<'_>>) {
     if row < area.height {

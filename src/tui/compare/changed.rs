@@ -9,7 +9,7 @@ use crate::record::{Record, letter};
 use crate::tui::passage::{Laid, grouped};
 use crate::tui::safe::one_line;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, laid, line, window};
+use crate::tui::widgets::{Cursor, laid, line, select_line, window};
 
 use super::Compare;
 use super::diff::hunks;
@@ -66,12 +66,7 @@ impl Compare {
             let row = (at - cursor.top) as u16;
             line(buffer, lines, row, vec![Span::raw(text)]);
             if at == cursor.at {
-                let place = Rect {
-                    y: lines.y + row,
-                    height: 1,
-                    ..lines
-                };
-                buffer.set_style(place, theme.style(Role::Selected));
+                select_line(buffer, lines, row, theme);
             }
         }
         if let (Some(a), Some(b)) = (a, b) {

@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::tui::safe::one_line;
 use crate::tui::snapshot::{CategoryTally, Report, Snapshot, Tally};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, frame, interval_bar, line};
+use crate::tui::widgets::{Cursor, frame, interval_bar, line, select_line};
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -111,14 +111,7 @@ impl Categories {
                 Self::line(entry, &tally, all, is_chosen, inner.width, theme),
             );
             if focused && row == cursor.at {
-                buffer.set_style(
-                    Rect {
-                        y: inner.y + y,
-                        height: 1,
-                        ..inner
-                    },
-                    theme.style(Role::Selected),
-                );
+                select_line(buffer, inner, y, theme);
             }
         }
     }

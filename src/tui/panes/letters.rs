@@ -7,7 +7,7 @@ use ratatui::text::Span;
 use crate::record::letter;
 use crate::tui::snapshot::Report;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, frame, line, solid_bar};
+use crate::tui::widgets::{Cursor, frame, line, select_line, solid_bar};
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -58,14 +58,7 @@ impl Letters {
             ];
             line(buffer, inner, y, spans);
             if focused && row == cursor.at {
-                buffer.set_style(
-                    Rect {
-                        y: inner.y + y,
-                        height: 1,
-                        ..inner
-                    },
-                    theme.style(Role::Selected),
-                );
+                select_line(buffer, inner, y, theme);
             }
         }
     }
