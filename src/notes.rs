@@ -2,6 +2,7 @@
 //! in the trace's file.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,7 @@ impl Notes {
             let path = place(&folder, &trace.rows, &range);
             let text = match std::fs::read_to_string(&path) {
                 Ok(text) => text,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => continue,
                 Err(error) => {
                     return Err(error).with_context(|| format!("cannot read the notes in {}", path.display()));
                 }
@@ -169,11 +170,7 @@ impl Notes {
 
 fn write(folder: &Path, path: &Path, file: &File) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let aside = tempfile::Builder::new().prefix(".notes-").tempfile_in(folder)?;
-    serde_json::to_writer_pretty(aside.as_file(), file)?;
-    aside.as_file().sync_all()?;
-    aside.persist(path)?;
-    Ok(())
+    crate::files::write_aside(path, &serde_json::to_vec_pretty(file)?)
 }
 
 fn folder() -> Option<PathBuf> {

@@ -152,7 +152,7 @@ pub fn keep(engine: &CandleEngine, rounding: &Rounding) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
-    std::fs::write(&path, serde_json::to_vec_pretty(&kept)?).with_context(|| format!("cannot write {}", path.display()))
+    crate::files::write_aside(&path, &serde_json::to_vec_pretty(&kept)?)
 }
 
 /// What a run says of its number format: the figure measured before, else one over some embedded questions, if the model

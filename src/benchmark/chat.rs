@@ -10,10 +10,10 @@ use minijinja_contrib::pycompat::unknown_method_callback;
 use regex::Regex;
 
 use crate::engine::ChatTemplate;
+use crate::text::{is_python_space, strip};
 
 use super::hash::{Layout, python_json};
 use super::prompt::{Message, Role, SystemTurn};
-use super::style::{is_python_space, strip};
 
 /// A chat template, ready to render.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::columns::python_text;
 use super::options::Choices;
-use super::style::strip;
 use super::written::mark_length;
+use crate::text::strip;
 
 /// How a gold value names its option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

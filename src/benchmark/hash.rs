@@ -1,5 +1,6 @@
 //! The reference harness's fingerprints: sha256 over texts, and over rows written as Python's `json.dumps` writes them.
 
+use crate::text::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -22,16 +23,6 @@ pub fn task_hash<'a>(samples: impl IntoIterator<Item = [&'a str; 3]>) -> String 
         digest.update(hash.as_bytes());
     }
     hex(&digest.finalize())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
 }
 
 #[cfg(test)]

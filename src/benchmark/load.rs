@@ -13,6 +13,7 @@ use super::slice::fingerprint;
 use super::table::{Row, ending, mmlu_rows, parse_json_rows, read_cells, read_rows};
 use super::wash::wash;
 use super::{Benchmark, Dataset, Form, Question, Washed};
+use crate::files;
 
 /// Where questions come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +34,9 @@ pub enum DataSource {
 }
 
 impl DataSource {
-    /// `embedded`, a folder or a file.
+    /// `embedded`, a folder or a file; a pipe or `-` is read into one.
     pub fn parse(text: &str) -> Result<DataSource> {
-        let path = PathBuf::from(text);
+        let path = files::settled(Path::new(text))?;
         match text {
             "embedded" => Ok(DataSource::Embedded),
             _ if path.is_dir() => Ok(DataSource::Folder(path)),
@@ -142,7 +143,7 @@ fn told(dataset: &Dataset) -> String {
 fn empty(benchmark: &'static Benchmark, source: &DataSource, split: &str) -> Dataset {
     let (source, revision) = match source {
         DataSource::Embedded => ("embedded".to_owned(), None),
-        DataSource::Folder(path) | DataSource::File(path) => (path.display().to_string(), None),
+        DataSource::Folder(path) | DataSource::File(path) => (files::shown(path), None),
         DataSource::Hub { id, revision, .. } => (id.clone(), revision.clone()),
     };
     Dataset {
@@ -209,7 +210,7 @@ fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str], gold_base: Opti
     if benchmark.form != Form::Custom && missing_columns(benchmark, &rows.rows).is_empty() {
         return fill_published(dataset, rows, beside);
     }
-    dataset.name = stem(path);
+    dataset.name = stem(Path::new(&files::shown(path)));
     let columns = Names::of(&rows.rows, &rows.file);
     let Some(column) = columns.ok().and_then(|names| names.split().cloned()) else {
         return fill_own(dataset, rows, beside, gold_base);
@@ -260,10 +261,10 @@ fn examples_in(folder: &Path, benchmark: &Benchmark, asked: Option<&Path>) -> Re
     problem.map_or_else(|| Ok(Rows::default()), Err)
 }
 
-fn read_all(benchmark: &Benchmark, files: &[PathBuf]) -> Result<Rows> {
+fn read_all(benchmark: &Benchmark, paths: &[PathBuf]) -> Result<Rows> {
     let mut all = Rows::default();
-    for file in files {
-        let name = file.display().to_string();
+    for file in paths {
+        let name = files::shown(file);
         let rows = if benchmark.form == Form::Mmlu && ending(file) == "csv" && is_original_mmlu(file)? {
             mmlu_rows(&read_cells(file)?, &subject_of_file(file), &name)?
         } else {
@@ -274,7 +275,7 @@ fn read_all(benchmark: &Benchmark, files: &[PathBuf]) -> Result<Rows> {
         }
         all.rows.extend(rows);
     }
-    if let [first, .., last] = files {
+    if let [first, .., last] = paths {
         all.file = format!("{} to {}", first.display(), last.display());
     }
     Ok(all)

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use super::columns::python_text;
 use super::names::{OPTION_PREFIXES, OPTIONS, plain};
-use super::style::strip;
 use super::table::Row;
 use super::written::{lettered, literal, without_mark};
+use crate::text::strip;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Options {

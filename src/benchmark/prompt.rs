@@ -3,10 +3,11 @@
 use anyhow::{Context, Result, bail};
 
 use crate::engine::ChatTemplate;
+use crate::text::is_python_space;
 
 use super::chat::Chat;
 use super::hash::hash_text;
-use super::style::{ShotAnswer, ShotTurn, Style, Target, is_python_space};
+use super::style::{ShotAnswer, ShotTurn, Style, Target};
 use super::{Dataset, Form, Question};
 
 /// How the questions of a run are put.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::record::letter;
+use crate::text::strip;
 
 use super::Question;
 
@@ -227,16 +228,6 @@ impl fmt::Display for Part {
             Part::Options => "options",
         })
     }
-}
-
-/// Python's `str.strip()`: also cuts U+001C to U+001F, which Rust's `trim` keeps.
-pub fn strip(text: &str) -> &str {
-    text.trim_matches(is_python_space)
-}
-
-/// Python's `str.isspace()` of one character.
-pub fn is_python_space(c: char) -> bool {
-    c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 /// Puts values where `{name}` stands, in one pass, so that braces inside a value stay as they are.

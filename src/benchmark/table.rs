@@ -1,6 +1,7 @@
 //! Files of questions as rows: parquet, JSON lines, a JSON array, CSV with a header, and the header-less CSV of MMLU.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -8,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::names::{is_examples, is_question};
 use super::typed::{pandas_names, type_csv, type_json};
+use crate::files;
 use crate::json;
 
 /// Values by column, column order kept.
@@ -44,7 +46,7 @@ pub const ENDINGS: &[&str] = &["parquet", "jsonl", "ndjson", "json", "csv", "tsv
 
 /// All rows of a file, by its ending.
 pub fn read_rows(path: &Path) -> Result<Vec<Row>> {
-    let name = path.display().to_string();
+    let name = files::shown(path);
     match ending(path).as_str() {
         "parquet" => Ok(crate::parquet::read_parquet(path)?.into_iter().map(Row::from).collect()),
         "jsonl" | "ndjson" | "json" => parse_json_rows(&read_text(path)?, &name),
@@ -60,11 +62,28 @@ pub fn read_rows(path: &Path) -> Result<Vec<Row>> {
     }
 }
 
-/// The lower-case ending of a file's name.
+/// The lower-case ending of a file's name; of what came out of a pipe, the ending that its first bytes would have.
 pub fn ending(path: &Path) -> String {
-    path.extension()
-        .map(|ending| ending.to_string_lossy().to_lowercase())
-        .unwrap_or_default()
+    let named = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    named.unwrap_or_else(|| {
+        let kind = files::is_pipe(path).then(|| kind_of_pipe(path));
+        kind.unwrap_or_default().to_owned()
+    })
+}
+
+fn kind_of_pipe(path: &Path) -> &'static str {
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(1 << 16).read_to_end(&mut start));
+    let first_line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    match start.trim_ascii_start() {
+        _ if read.is_err() => "",
+        [0x1f, 0x8b, ..] => "gz",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zst",
+        [b'P', b'A', b'R', b'1', ..] => "parquet",
+        [b'{' | b'[', ..] => "jsonl",
+        _ if first_line.contains(&b'\t') => "tsv",
+        _ => "csv",
+    }
 }
 
 /// The rows of a JSON text: one object a line (blank lines skipped), one array of objects, or an object that holds

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use super::questions::Questions;
-use super::style::strip;
 use super::{Form, Question};
+use crate::text::strip;
 
 /// What can be wrong with a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

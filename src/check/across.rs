@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use anyhow::Result;
 
 use super::{Problem, problem, questions_with_ids, rows_with_ids};
-use crate::import::{CLOSED_KIND, count};
+use crate::import::CLOSED_KIND;
+use crate::text::thousands;
 use crate::trace::{Rows, Trace};
 
 /// Questions whose records are compared where their hashes differ.
@@ -164,8 +165,8 @@ fn same_texts(one: &Side, other: &Side, problems: &mut Vec<Problem>) {
             "{} and {} hold the same text on {} of {} questions: one run twice, or a seed that never reached the sampler",
             first.name,
             second.name,
-            count(same),
-            count(of)
+            thousands(same),
+            thousands(of)
         );
         problems.push(Problem {
             kind: "identical_runs",

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use super::{Problem, problem, rows_with_ids};
 use crate::benchmark::{Dataset, Question};
-use crate::import::count;
 use crate::record::{Record, letter_index};
+use crate::text::thousands;
 use crate::trace::{Trace, hash_prefix};
 
 /// Rows whose records are read because their hash is not the set's.
@@ -67,8 +67,8 @@ pub(super) fn check(trace: &Trace, dataset: &Dataset, problems: &mut Vec<Problem
     if lacking > 0 && !is_told {
         let detail = format!(
             "{} of {} questions are not in this trace",
-            count(lacking),
-            count(dataset.questions.len())
+            thousands(lacking),
+            thousands(dataset.questions.len())
         );
         problems.push(Problem {
             kind: "missing_questions",

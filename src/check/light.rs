@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use super::{Problem, problem, rows_with_ids};
 use crate::extract::exact_match;
 use crate::filter::Agreement;
-use crate::import::count;
 use crate::record::{INVALID, letter_index};
+use crate::text::thousands;
 use crate::trace::{Rows, Trace};
 
 /// Valid picks below which one letter throughout says nothing.
@@ -27,8 +27,8 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
     tell("missing_attempts", &lacking, &|_| {
         format!(
             "{} of {} questions have fewer than {most} attempts",
-            count(lacking.len()),
-            count(by_question.questions())
+            thousands(lacking.len()),
+            thousands(by_question.questions())
         )
     });
     tell(
@@ -140,7 +140,7 @@ fn one_letter(trace: &Trace) -> Vec<Problem> {
     let told = |found: &[usize], of: &str| {
         let detail = format!(
             "every one of {} picks{of} is {}",
-            count(found.len()),
+            thousands(found.len()),
             rows.pick.get(found[0])
         );
         problem("one_letter", trace, found, detail)

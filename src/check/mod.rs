@@ -11,7 +11,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::benchmark::Dataset;
-use crate::import::count;
+use crate::text::thousands;
 use crate::trace::{Rows, Trace};
 
 /// Something that does not hold.
@@ -123,13 +123,17 @@ fn problem(kind: &'static str, trace: &Trace, rows: &[usize], detail: String) ->
 /// `12 rows` with the ids of the first questions.
 fn rows_with_ids(rows: &Rows, found: &[usize]) -> String {
     let noun = if found.len() == 1 { "row" } else { "rows" };
-    format!("{} {noun} (question {})", count(found.len()), first_ids(rows, found))
+    format!(
+        "{} {noun} (question {})",
+        thousands(found.len()),
+        first_ids(rows, found)
+    )
 }
 
 /// `12 questions` with the first ids, for the first rows of questions.
 fn questions_with_ids(rows: &Rows, found: &[usize]) -> String {
     let noun = if found.len() == 1 { "question" } else { "questions" };
-    format!("{} {noun} ({})", count(found.len()), first_ids(rows, found))
+    format!("{} {noun} ({})", thousands(found.len()), first_ids(rows, found))
 }
 
 fn first_ids(rows: &Rows, found: &[usize]) -> String {

@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::{Problem, problem, rows_with_ids};
 use crate::diagnose::{describe_twins, identical_attempts, text_hash};
 use crate::extract::{Rule, rule_that_gives};
-use crate::import::count;
 use crate::record::{INVALID, letter_index};
+use crate::text::thousands;
 use crate::trace::{Field, Trace};
 
 /// Texts that are gathered before they are read by all rules at once.
@@ -152,7 +152,7 @@ fn filler(trace: &Trace, findings: &[Finding]) -> Option<String> {
     match letters.iter().next() {
         None => None,
         Some((letter, _)) if letters.len() == 1 && total > 1 => {
-            Some(format!("all {} unreadable rows store {letter}", count(total)))
+            Some(format!("all {} unreadable rows store {letter}", thousands(total)))
         }
         Some(_) if total < 5 => Some(format!("{total} of them are unreadable")),
         Some(_) => {
@@ -162,7 +162,7 @@ fn filler(trace: &Trace, findings: &[Finding]) -> Option<String> {
                 .collect();
             Some(format!(
                 "{} unreadable rows store a letter ({}), as if drawn",
-                count(total),
+                thousands(total),
                 listed.join(", ")
             ))
         }

@@ -18,7 +18,7 @@ use crate::benchmark::{DataSource, Slice};
 use crate::engine::candle::{self, CandleEngine};
 use crate::hub::{self, ModelName};
 use crate::run::Update;
-use crate::tui::safe_line;
+use crate::text::safe_line;
 
 /// Where tiny reference models lie below `$MARKBOOK_SHARED`.
 const TINY_MODELS: &str = "golden/tiny-models";

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::plain::Plain;
 use super::usage;
+use crate::files;
 use crate::hub::{self, FoundTraces};
 use crate::import::{self, Options};
 use crate::run::Update;
@@ -23,13 +24,14 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Finds every path; what is no path and looks like a set of the hub is found there. A path that exists wins.
+    /// Finds every path, reading pipes and `-` to their ends; what is no path and looks like a set of the hub is found there. A path that exists wins.
     pub fn find(paths: &[PathBuf]) -> Result<Inputs> {
         let mut inputs = Inputs::default();
         for path in paths {
             let name = path.to_str().and_then(hub::trace_set);
+            let settled = files::settled(path)?;
             match name {
-                _ if path.exists() => inputs.paths.push(path.clone()),
+                _ if settled.exists() => inputs.paths.push(settled),
                 Some(name) if !starts_in_a_folder(path) => {
                     let set = fetch(name)?;
                     inputs.paths.push(set.path.clone());
@@ -57,6 +59,10 @@ impl Inputs {
             return store::recorded_demo();
         }
         let mut traces = import::open(&self.paths, &options(map))?;
+        let paths = traces.iter_mut().filter_map(|trace| trace.path.as_mut());
+        for path in paths.filter(|path| files::is_pipe(path)) {
+            *path = files::shown(path).into();
+        }
         for set in &self.sets {
             name_by(set, &mut traces);
         }

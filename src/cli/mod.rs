@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
+use crate::text::safe_line;
 use args::{Cli, Command};
 
 /// How a command ended well.
@@ -69,10 +70,7 @@ pub fn main() -> ExitCode {
                 .filter(|cause| !cause.is::<Usage>())
                 .map(|cause| without_frames(&cause.to_string()))
                 .collect();
-            eprintln!(
-                "markbook: {}",
-                crate::tui::safe_line(&without_repeats(&parts).join(": "))
-            );
+            eprintln!("markbook: {}", safe_line(&without_repeats(&parts).join(": ")));
             ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }

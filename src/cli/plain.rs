@@ -3,12 +3,12 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use super::sit::thousands;
 use crate::engine::{LanePulse, Pulse};
 use crate::record::Record;
 use crate::run::{Exam, Update};
 use crate::stats::wilson;
-use crate::tui::live::figures::{coarse, duration, range, rate};
+use crate::text::{duration, safe_line, thousands};
+use crate::tui::live::figures::{coarse, range, rate};
 use crate::tui::live::tempo::{Left, Pace, Step, ToCome, Tokens, beside};
 
 /// How often a pipe gets a line.
@@ -174,10 +174,7 @@ impl Plain {
     }
 
     fn overwrite(&mut self, text: &str) {
-        let text: String = crate::tui::safe_line(text)
-            .chars()
-            .take(columns().saturating_sub(1))
-            .collect();
+        let text: String = safe_line(text).chars().take(columns().saturating_sub(1)).collect();
         let width = text.chars().count();
         let blank = " ".repeat(self.width.saturating_sub(width));
         let mut out = std::io::stderr().lock();
@@ -189,7 +186,7 @@ impl Plain {
 
     fn line(&mut self, text: &str) {
         self.clear();
-        eprintln!("{}", crate::tui::safe_line(text));
+        eprintln!("{}", safe_line(text));
         self.shown = Instant::now();
     }
 

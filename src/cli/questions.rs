@@ -15,6 +15,7 @@ use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_promp
 use crate::engine::candle;
 use crate::hub::{self, ModelName};
 use crate::run::Update;
+use crate::text::safe_line;
 
 pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
     let benchmark = usage(benchmark::find(&args.benchmark))?;
@@ -70,7 +71,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
             // On a terminal nothing raw; in a pipe the bytes as they are sent.
             let text = rendered.prompt;
             let text = if std::io::stdout().is_terminal() {
-                text.lines().map(crate::tui::safe_line).collect::<Vec<_>>().join("\n")
+                text.lines().map(safe_line).collect::<Vec<_>>().join("\n")
             } else {
                 text
             };

@@ -6,15 +6,14 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs};
-use super::sit::thousands;
 use super::{End, traces, usage};
 use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
 use crate::extract::Rule;
 use crate::rescore::{Rescored, rescore as read_again};
 use crate::stats::{self, IntervalKind, RunReport, percent};
+use crate::text::{safe_line, thousands};
 use crate::trace::Trace;
-use crate::tui::safe_line;
 use crate::{check as integrity, extract};
 
 pub(super) fn stats(args: &StatsArgs) -> Result<End> {

@@ -15,6 +15,7 @@ use crate::benchmark::{Dataset, Washed};
 use crate::engine::{Control, Description, Engine};
 use crate::hub;
 use crate::run::{self, Summary, Update};
+use crate::text::{safe_line, thousands};
 use crate::tui;
 
 pub(super) fn demo(args: &DemoArgs, look: &Look) -> Result<End> {
@@ -149,9 +150,9 @@ const TOLD: usize = 20;
 /// Tells what was found odd about the questions: how columns were read, rows dropped or flagged, the first `most` of
 /// them one by one.
 pub(super) fn tell_washed(dataset: &Dataset, most: usize) {
-    let name = tui::safe_line(&dataset.name);
+    let name = safe_line(&dataset.name);
     for note in &dataset.notes {
-        eprintln!("{name}: {}", tui::safe_line(note));
+        eprintln!("{name}: {}", safe_line(note));
     }
     if dataset.washed.is_empty() {
         return;
@@ -159,7 +160,7 @@ pub(super) fn tell_washed(dataset: &Dataset, most: usize) {
     let (dropped, flagged) = Washed::count(&dataset.washed);
     eprintln!("{name}: rows dropped: {dropped}, kept with a flag: {flagged}");
     for washed in dataset.washed.iter().take(most) {
-        eprintln!("  {}", tui::safe_line(&washed.to_string()));
+        eprintln!("  {}", safe_line(&washed.to_string()));
     }
     if dataset.washed.len() > most {
         eprintln!("  and {} more (run.json lists all)", dataset.washed.len() - most);
@@ -236,17 +237,4 @@ fn on_screen(job: Job, look: &Look) -> Result<End> {
         println!("look again: markbook {}", job.root.display());
     }
     Ok(if summary.stopped { End::Stopped } else { End::Done })
-}
-
-/// A count with thousands separators.
-pub(super) fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

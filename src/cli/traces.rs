@@ -14,6 +14,7 @@ use crate::extract::Rule;
 use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode, Pairs};
 use crate::notes::Notes;
 use crate::run::Summary;
+use crate::text::{safe_line, size, thousands};
 use crate::trace::{Rows, Trace};
 use crate::tui::{How, Opener, Saved};
 use crate::{compare, import, rescore, store, tui};
@@ -72,7 +73,7 @@ pub(super) fn open_paths(paths: &[PathBuf], map: &[(String, String)]) -> Result<
 pub(super) fn tell_notices(traces: &[Trace]) {
     for trace in traces {
         for notice in &trace.notices {
-            eprintln!("{}: {}", tui::safe_line(&trace.name), tui::safe_line(&notice.text));
+            eprintln!("{}: {}", safe_line(&trace.name), safe_line(&notice.text));
         }
     }
 }
@@ -343,10 +344,10 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
         let about = export::estimate(trace, &rows)?;
         eprintln!(
             "{}: {} rows, about {} → {}",
-            tui::safe_line(&trace.name),
-            super::sit::thousands(rows.len()),
-            bytes(about),
-            tui::safe_line(&to)
+            safe_line(&trace.name),
+            thousands(rows.len()),
+            size(about),
+            safe_line(&to)
         );
         let options = export::Options {
             format,
@@ -359,11 +360,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
             labels: notes.labels(),
         };
         let written = export::write(trace, &rows, &options).context("nothing was exported")?;
-        eprintln!(
-            "{} rows, {} written",
-            super::sit::thousands(written.rows),
-            bytes(written.bytes)
-        );
+        eprintln!("{} rows, {} written", thousands(written.rows), size(written.bytes));
     }
     Ok(End::Done)
 }
@@ -388,12 +385,4 @@ fn beside(path: &Path, name: &str, taken: &[PathBuf]) -> PathBuf {
     };
     let mut free = (1..=taken.len() + 1).map(numbered);
     free.find(|path| !taken.contains(path)).unwrap_or_else(|| numbered(1))
-}
-
-fn bytes(count: u64) -> String {
-    match count {
-        0..1_000 => format!("{count} B"),
-        1_000..1_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        _ => format!("{:.1} MB", count as f64 / 1e6),
-    }
 }

@@ -12,8 +12,9 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::extract::Rule;
-use crate::extract::python::{is_space, is_word, stands_alone};
+use crate::extract::python::{is_word, stands_alone};
 use crate::record::{Finish, INVALID, letter_index};
+use crate::text::is_python_space;
 
 pub use repeat::{Tail, repeated_tail};
 pub use seeds::{Twins, describe_twins, identical_attempts, text_hash};
@@ -265,7 +266,7 @@ fn cause(answer: &Answer, tail: Option<&Tail>, is_cut: bool) -> (Cause, Option<R
     if answer.finish == Some(Finish::Error) || answer.flags.split(',').any(|flag| flag == "error") {
         return (Cause::Error, None);
     }
-    if text.chars().all(is_space) {
+    if text.chars().all(is_python_space) {
         return (Cause::Empty, None);
     }
     if let Some(open) = unclosed_thinking(text) {

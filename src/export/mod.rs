@@ -210,10 +210,7 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
         return stream(&slice, write_rows, file, &path.display().to_string());
     }
     refuse(&path, trace, options.force)?;
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = crate::files::folder_of(&path);
     if !folder.is_dir() {
         bail!(
             "cannot write {}: the folder {} does not exist",
@@ -221,17 +218,12 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
             folder.display()
         );
     }
-    let aside = tempfile::Builder::new()
-        .prefix(".markbook-")
-        .tempfile_in(folder)
-        .with_context(named)?;
-    let mut out = Counted::new(aside.as_file());
-    write_rows(&slice, &mut out).with_context(named)?;
-    out.flush().with_context(named)?;
-    let bytes = out.bytes;
-    drop(out);
-    aside.as_file().sync_all().with_context(named)?;
-    crate::store::keep(aside, &path)?;
+    let bytes = crate::files::write_with(&path, |file| {
+        let mut out = Counted::new(file);
+        write_rows(&slice, &mut out)?;
+        out.flush()?;
+        Ok(out.bytes)
+    })?;
     Ok(Written {
         rows: rows.len(),
         bytes,

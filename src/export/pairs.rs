@@ -1,7 +1,6 @@
 //! Pairs of two runs: one JSON object a pair, with the row of each run as its file has it.
 
 use std::io::Write;
-use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value, json};
@@ -28,25 +27,20 @@ pub fn write_pairs(a: &Trace, b: &Trace, pairs: &[(u32, u32)], target: &Target, 
     };
     refuse(path, a, force)?;
     refuse(path, b, force)?;
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let named = || format!("cannot write {}", path.display());
+    let folder = crate::files::folder_of(path);
     if !folder.is_dir() {
-        bail!("{}: the folder {} does not exist", named(), folder.display());
+        bail!(
+            "cannot write {}: the folder {} does not exist",
+            path.display(),
+            folder.display()
+        );
     }
-    let aside = tempfile::Builder::new()
-        .prefix(".markbook-")
-        .tempfile_in(folder)
-        .with_context(named)?;
-    let mut out = Counted::new(aside.as_file());
-    write_lines(a, b, pairs, &mut out).with_context(named)?;
-    out.flush().with_context(named)?;
-    let bytes = out.bytes;
-    drop(out);
-    aside.as_file().sync_all().with_context(named)?;
-    crate::store::keep(aside, path)?;
+    let bytes = crate::files::write_with(path, |file| {
+        let mut out = Counted::new(file);
+        write_lines(a, b, pairs, &mut out)?;
+        out.flush()?;
+        Ok(out.bytes)
+    })?;
     Ok(Written {
         rows: pairs.len(),
         bytes,

@@ -1,6 +1,6 @@
 //! What lm-evaluation-harness does before and after a filter: cutting the generation, comparing with the gold.
 
-use super::python::strip_start;
+use crate::text::strip_start;
 
 /// A raw generation as the harness hands it to its filters: the text after the last `think_end`, left-stripped (the
 /// whole text where it does not occur), then cut at the first occurrence of each stop text.

@@ -19,6 +19,7 @@ use argmax::ArgMax;
 pub use harness::{exact_match, postprocess};
 use named::Named;
 use pattern::Pattern;
+pub(crate) use pattern::states;
 
 /// The named rules: name and what it does. The first is the default.
 pub const ALL: [(&str, &str); 6] = [
@@ -56,10 +57,10 @@ For rows of log-likelihoods (other rows keep their picks, as these do under the 
   argmax                      the highest log-likelihood (the harness's acc)
   argmax_per_char, argmax_per_byte, argmax_per_token
                               the highest per character (acc_norm), UTF-8 byte (acc_bytes) or token of the answer
-Patterns are those of Rust's regex crate; look-around and back-references work too, with a step limit (rows beyond
-it are [invalid] and flagged rule_limit). Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'";
+Patterns are those of Rust's regex crate; look-around and back-references work too. A row whose text takes a pattern too
+many steps is [invalid] and flagged rule_limit. Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'";
 
-/// The flag of a row on which a pattern with look-around gave up.
+/// The flag of a row on which a pattern gave up.
 pub const FLAG_LIMIT: &str = "rule_limit";
 
 const THINK_END: &str = "</think>";

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-use super::python::{is_space, stands_alone, strip};
+use super::python::stands_alone;
 use super::{Extraction, Match};
+use crate::text::{is_python_space, strip, strip_start};
 
 static ANSWER_IS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("answer is "));
 static NSWER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("nswer:"));
@@ -114,7 +115,7 @@ fn answer_colon(text: &str) -> impl Iterator<Item = Match> + '_ {
     NSWER.find_iter(bytes).filter_map(move |at| {
         let start = at.checked_sub(1).filter(|start| matches!(bytes[*start], b'a' | b'A'))?;
         let rest = &text[at + "nswer:".len()..];
-        let letter = text.len() - rest.trim_start_matches(is_space).len();
+        let letter = text.len() - rest.trim_start_matches(is_python_space).len();
         bytes.get(letter).is_some_and(is_option).then(|| Match {
             whole: start..letter + 1,
             letter: letter..letter + 1,
@@ -165,7 +166,7 @@ fn letter_at(at: usize) -> Match {
 fn first_line(text: &str) -> Match {
     let line = &text[..memchr(b'\n', text.as_bytes()).unwrap_or(text.len())];
     let pick = strip(line);
-    let start = line.len() - super::python::strip_start(line).len();
+    let start = line.len() - strip_start(line).len();
     Match {
         whole: start..start + pick.len(),
         letter: start..start + pick.len(),

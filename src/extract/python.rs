@@ -1,4 +1,4 @@
-//! Python's meaning of `\w`, `\s` and `strip`, which the reference rules are written in.
+//! Python's meaning of `\w`, which the reference rules are written in.
 
 use std::sync::LazyLock;
 
@@ -17,21 +17,6 @@ pub fn is_word(character: char) -> bool {
     LETTER_OR_NUMBER.is_match(character.encode_utf8(&mut [0; 4]))
 }
 
-/// Whether `\s` matches this character (`str.isspace()`: Unicode's white space and U+001C to U+001F).
-pub fn is_space(character: char) -> bool {
-    character.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&character)
-}
-
-/// `str.strip()`.
-pub fn strip(text: &str) -> &str {
-    text.trim_matches(is_space)
-}
-
-/// `str.lstrip()`.
-pub fn strip_start(text: &str) -> &str {
-    text.trim_start_matches(is_space)
-}
-
 /// Whether the character range stands alone: no word character right before or after it.
 pub fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     !text[..start].chars().next_back().is_some_and(is_word) && !text[end..].chars().next().is_some_and(is_word)
@@ -43,6 +28,7 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::text::is_python_space;
 
     #[test]
     fn words_and_spaces_are_pythons_at_the_edges() {
@@ -52,7 +38,12 @@ mod tests {
         for other in ['\u{301}', '\u{200d}', '\u{200b}', 'Ⓐ', '（', '-', '\u{903}'] {
             assert!(!is_word(other), "{other:?}");
         }
-        assert!(is_space('\u{1c}') && is_space('\u{1f}') && is_space('\u{a0}') && !is_space('\u{200b}'));
+        assert!(
+            is_python_space('\u{1c}')
+                && is_python_space('\u{1f}')
+                && is_python_space('\u{a0}')
+                && !is_python_space('\u{200b}')
+        );
     }
 
     /// Code points that Python does not know yet (newer Unicode here) are left out.
@@ -74,7 +65,7 @@ mod tests {
             let mut numbers = line.split(' ').map(|number| number.parse::<u32>().unwrap());
             let character = char::from_u32(numbers.next().unwrap()).unwrap();
             let (word, space) = (numbers.next().unwrap() == 1, numbers.next().unwrap() == 1);
-            if is_word(character) != word || is_space(character) != space {
+            if is_word(character) != word || is_python_space(character) != space {
                 write!(differing, "{character:?} ").unwrap();
             }
         }

@@ -1,14 +1,13 @@
 //! What the outputs say of their rows, computed once: causes and marks.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::diagnose::{Answer, Marks, diagnose};
 use crate::extract::Rule;
+use crate::files::Kept;
 use crate::record::split_prompt;
 use crate::trace::{Field, Rows, Texts};
 
@@ -65,36 +64,21 @@ impl Derived {
     }
 }
 
-/// Where causes and marks are kept from one session to the next, and what must hold for them to be used: the files as
-/// they are, the rule, this version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub file: PathBuf,
-    pub key: String,
-}
-
 impl Derived {
-    /// What was kept, if it is of `rows` rows and of the same key.
-    pub fn load(place: &Place, rows: usize) -> Option<Derived> {
-        let bytes = std::fs::read(&place.file).ok()?;
-        let bits = bytes.strip_prefix(place.key.as_bytes())?.strip_prefix(b"\n")?;
-        let marks: Vec<Marks> = bits
-            .chunks_exact(2)
-            .map(|pair| Marks::from_bits(u16::from_le_bytes([pair[0], pair[1]])))
-            .collect();
-        (bits.len() == 2 * rows).then_some(Derived { marks })
+    /// What was kept, if it is of `rows` rows.
+    pub fn load(kept: &Kept, rows: usize) -> Option<Derived> {
+        let mut content = kept.load()?;
+        let bits = content.take(2 * rows).filter(|_| content.left() == 0)?;
+        let pair = |pair: &[u8]| Marks::from_bits(u16::from_le_bytes([pair[0], pair[1]]));
+        let marks = bits.chunks_exact(2).map(pair).collect();
+        Some(Derived { marks })
     }
 
-    /// Keeps causes and marks; what is half written is never seen.
-    pub fn save(&self, place: &Place) -> Result<()> {
-        let folder = place.file.parent().context("a file needs a folder")?;
-        std::fs::create_dir_all(folder)?;
-        let mut bytes = format!("{}\n", place.key).into_bytes();
-        bytes.extend(self.marks.iter().flat_map(|marks| marks.bits().to_le_bytes()));
-        let mut aside = tempfile::NamedTempFile::new_in(folder)?;
-        aside.write_all(&bytes)?;
-        aside.persist(&place.file)?;
-        Ok(())
+    /// Keeps causes and marks.
+    pub fn save(&self, kept: &Kept) -> Result<()> {
+        let bits = self.marks.iter().flat_map(|marks| marks.bits().to_le_bytes());
+        let bytes: Vec<u8> = bits.collect();
+        kept.save(|out| Ok(out.write_all(&bytes)?))
     }
 }
 
@@ -134,7 +118,7 @@ mod tests {
     use crate::trace::Trace;
 
     #[test]
-    fn what_was_found_out_is_kept_for_the_same_file_only() {
+    fn what_was_found_out_is_kept_for_as_many_rows_only() {
         let record = |text: &str| Record {
             pick: INVALID.into(),
             reasoning: text.into(),
@@ -148,18 +132,16 @@ mod tests {
             .unwrap();
         assert_eq!(derived.marks[1].cause(), Some(Cause::Empty));
         let folder = tempfile::tempdir().unwrap();
-        let place = Place {
+        let kept = Kept {
             file: folder.path().join("derived/x"),
             key: "v 1 2 3".into(),
         };
-        assert!(Derived::load(&place, 2).is_none());
-        derived.save(&place).unwrap();
-        assert_eq!(Derived::load(&place, 2).unwrap().marks, derived.marks);
-        assert!(Derived::load(&place, 3).is_none(), "other rows");
-        let other = Place {
-            key: "v 1 2 4".into(),
-            ..place
-        };
-        assert!(Derived::load(&other, 2).is_none(), "another file");
+        assert!(Derived::load(&kept, 2).is_none());
+        derived.save(&kept).unwrap();
+        assert_eq!(Derived::load(&kept, 2).unwrap().marks, derived.marks);
+        assert!(
+            Derived::load(&kept, 1).is_none() && Derived::load(&kept, 3).is_none(),
+            "other rows"
+        );
     }
 }

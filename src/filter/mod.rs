@@ -12,7 +12,7 @@ mod select;
 
 pub use agreement::Agreement;
 pub use complete::{Completion, complete};
-pub use derived::{Derived, Place as DerivedPlace};
+pub use derived::Derived;
 pub use pairs::{Fact, Pairs};
 pub use parse::{Mode, State, Word, words};
 pub use select::Context;
@@ -94,7 +94,8 @@ pub(crate) enum Test {
     Why(Vec<Cause>),
     Mark(Mark),
     Number(Numeric, Vec<(i64, i64)>),
-    Ids(HashSet<i64>),
+    /// These, and those in the ranges.
+    Ids(HashSet<i64>, Vec<(i64, i64)>),
     Text(Field, Vec<Regex>),
     Agree(i64, i64),
     SameWrong,

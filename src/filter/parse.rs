@@ -1,12 +1,15 @@
 //! From the typed line to tests.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use regex::{Regex, RegexBuilder};
 
 use super::{Column, Fact, Filter, Numeric, Term, Test, WORDS};
 use crate::diagnose::{Cause, Mark};
+use crate::extract;
+use crate::text::size;
 use crate::trace::{Field, Rows};
 
 /// How strict a line is read.
@@ -396,37 +399,56 @@ fn ranges(name: &str, list: &[String]) -> Result<Vec<(i64, i64)>> {
         .collect()
 }
 
+/// A file of question ids may be this long; tens of millions of ids fit.
+const LONGEST_IDS: u64 = 256 << 20;
+
 fn read_ids(list: &[String]) -> Result<Read> {
-    if !list.iter().any(|value| value.starts_with('@')) {
-        return Ok(Read::Test(Test::Number(Numeric::Question, ranges("q", list)?)));
+    let (files, written): (Vec<&String>, Vec<&String>) = list.iter().partition(|value| value.starts_with('@'));
+    let written: Vec<String> = written.into_iter().cloned().collect();
+    let ranges = ranges("q", &written)?;
+    if files.is_empty() {
+        return Ok(Read::Test(Test::Number(Numeric::Question, ranges)));
     }
-    let mut ids = std::collections::HashSet::new();
-    for value in list {
-        let Some(file) = value.strip_prefix('@') else {
-            let ranges = ranges("q", std::slice::from_ref(value))?;
-            ids.extend(
-                ranges
-                    .into_iter()
-                    .flat_map(|(low, high)| low..=high.min(low.saturating_add(1_000_000))),
-            );
-            continue;
-        };
+    let mut ids = HashSet::new();
+    for file in files.iter().map(|value| &value[1..]) {
         if file.is_empty() {
             return Ok(Read::Pending);
         }
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("q:@{file}: cannot read the file of question ids"))?;
-        for (at, line) in text.lines().enumerate() {
-            for item in line.split([',', ' ', '\t']).filter(|item| !item.is_empty()) {
-                ids.insert(
-                    item.parse()
-                        .map_err(|_| anyhow!("q:@{file}: line {}: `{item}` is no question id", at + 1))?,
-                );
-            }
+        ids_of_file(file, &mut ids).with_context(|| format!("q:@{file}"))?;
+    }
+    Ok(Read::Test(Test::Ids(ids, ranges)))
+}
+
+/// Adds the question ids of a file: parted by line ends, blanks, tabs or commas, in quotes or brackets or not.
+fn ids_of_file(file: &str, ids: &mut HashSet<i64>) -> Result<()> {
+    let facts = std::fs::metadata(file).context("cannot read the file of question ids")?;
+    // A filter is read again and again while it is typed; a pipe could be read once.
+    ensure!(facts.is_file(), "is no file; write the question ids into one");
+    ensure!(
+        facts.len() <= LONGEST_IDS,
+        "is {} long; files of question ids may be {}",
+        size(facts.len()),
+        size(LONGEST_IDS)
+    );
+    let bytes = std::fs::read(file).context("cannot read the file of question ids")?;
+    let text = std::str::from_utf8(&bytes).map_err(|_| anyhow!("is no text in UTF-8, so no file of question ids"))?;
+    for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let items = line.split(|c: char| c == ',' || c.is_whitespace());
+        for item in items
+            .map(|item| item.trim_matches(['"', '[', ']']))
+            .filter(|item| !item.is_empty())
+        {
+            ids.insert(item.parse().map_err(|_| {
+                let shown: String = item.chars().take(40).collect();
+                anyhow!("line {}: `{shown}` is no question id", at + 1)
+            })?);
         }
     }
-    Ok(Read::Test(Test::Ids(ids)))
+    Ok(())
 }
+
+/// More states than a pattern of a filter may spell out: it is held against every output.
+const HEAVY: usize = 1_000;
 
 fn read_regex(value: &str) -> Result<Read> {
     let pattern = value
@@ -435,6 +457,11 @@ fn read_regex(value: &str) -> Result<Read> {
     if pattern.is_empty() {
         return Ok(Read::Pending);
     }
+    let states = extract::states(pattern);
+    ensure!(
+        states <= HEAVY,
+        "re:/…/ spells out {states} states, which is too heavy to be held against every output; {HEAVY} are the most"
+    );
     // A capital after a backslash is a class (\S, \W), not a typed letter.
     let mut escaped = false;
     let has_capital = pattern.chars().any(|c| {

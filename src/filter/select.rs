@@ -259,9 +259,12 @@ impl Bound<'_> {
                         Numeric::Question => rows.question_id[row],
                         Numeric::Chars => i64::from(rows.chars[row]),
                     };
-                    ranges.iter().any(|(low, high)| (*low..=*high).contains(&number))
+                    is_within(number, ranges)
                 }
-                Test::Ids(ids) => ids.contains(&rows.question_id[row]),
+                Test::Ids(ids, ranges) => {
+                    let id = rows.question_id[row];
+                    ids.contains(&id) || is_within(id, ranges)
+                }
                 Test::Agree(low, high) => context.agreement.is_some_and(|agreement| {
                     let agree = i64::from(agreement.agree[agreement.question[row] as usize]);
                     (*low..=*high).contains(&agree)
@@ -280,4 +283,7 @@ impl Bound<'_> {
             },
         }
     }
+}
+fn is_within(number: i64, ranges: &[(i64, i64)]) -> bool {
+    ranges.iter().any(|(low, high)| (*low..=*high).contains(&number))
 }

@@ -101,9 +101,14 @@ pub fn traces(id: &str, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> R
     Settings::from_env()?.traces(id, watch)
 }
 
-/// Where markbook keeps what it makes: `$MARKBOOK_HOME`, else `markbook` in the platform's data directory.
+/// Where markbook keeps what it makes: `$MARKBOOK_HOME`, else `markbook` in the platform's data directory. What is said of
+/// the hub plays no part in it.
 pub fn home() -> Result<PathBuf> {
-    Ok(Settings::from_env()?.home)
+    settings::home(
+        &|name| std::env::var_os(name),
+        dirs::home_dir().as_deref(),
+        dirs::data_dir(),
+    )
 }
 
 impl Settings {

@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use crate::text::{duration, unit};
+
 /// What is told while something is fetched, some ten times a second.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Progress {
@@ -44,7 +46,7 @@ impl fmt::Display for Stopped {
 impl std::error::Error for Stopped {}
 
 impl fmt::Display for Progress {
-    /// One status line, such as `SmolLM2…  model.safetensors 1/3  45.2 / 93.1 MB  12.3 MB/s  left 4 s`.
+    /// One status line, such as `SmolLM2…  model.safetensors 1/3  45.2 / 93.1 MB  12.3 MB/s  left 4s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Progress::Connecting { what, seconds } if *seconds < 1.0 => write!(f, "{what}…"),
@@ -61,11 +63,15 @@ impl fmt::Display for Progress {
             } => {
                 write!(f, "{what}…  {name} {index}/{of}  {}", render_share(*bytes, *total))?;
                 if *bytes_per_s > 0.0 {
-                    let (unit, size) = unit_of(*bytes_per_s as u64);
+                    let (unit, size) = unit(*bytes_per_s as u64);
                     write!(f, "  {:.1} {unit}/s", bytes_per_s / size)?;
                 }
                 match left_s {
-                    Some(left) => write!(f, "  left {}", render_seconds(*left)),
+                    Some(left) => write!(
+                        f,
+                        "  left {}",
+                        duration(Duration::from_secs_f64(left.ceil().clamp(0.0, 1e9)))
+                    ),
                     None => Ok(()),
                 }
             }
@@ -79,30 +85,12 @@ impl fmt::Display for Progress {
 
 /// `45.2 / 93.1 MB`, in the unit of the larger one; units are decimal.
 pub(super) fn render_share(bytes: u64, total: Option<u64>) -> String {
-    let (unit, size) = unit_of(total.unwrap_or(bytes));
+    let (unit, size) = unit(total.unwrap_or(bytes));
     let digits = usize::from(size > 1.0);
     let bytes = bytes as f64 / size;
     match total {
         Some(total) => format!("{bytes:.digits$} / {:.digits$} {unit}", total as f64 / size),
         None => format!("{bytes:.digits$} {unit}"),
-    }
-}
-
-fn unit_of(bytes: u64) -> (&'static str, f64) {
-    match bytes {
-        0..1_000 => ("B", 1.0),
-        1_000..1_000_000 => ("kB", 1e3),
-        1_000_000..1_000_000_000 => ("MB", 1e6),
-        _ => ("GB", 1e9),
-    }
-}
-
-fn render_seconds(seconds: f64) -> String {
-    let seconds = seconds.ceil().max(0.0) as u64;
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
 }
 
@@ -258,11 +246,11 @@ mod tests {
     fn a_file_on_its_way_reads_as_one_line() {
         assert_eq!(
             coming(45_200_000, Some(93_100_000), 12.3e6, Some(3.9)),
-            "SmolLM2…  model.safetensors 1/3  45.2 / 93.1 MB  12.3 MB/s  left 4 s"
+            "SmolLM2…  model.safetensors 1/3  45.2 / 93.1 MB  12.3 MB/s  left 4s"
         );
         assert_eq!(coming(0, None, 0.0, None), "SmolLM2…  model.safetensors 1/3  0 B");
-        assert!(coming(1, Some(5_000_000_000), 1e6, Some(5000.0)).ends_with("0.0 / 5.0 GB  1.0 MB/s  left 1 h 23 min"));
-        assert!(coming(1, Some(2), 1e3, Some(80.0)).ends_with("1.0 kB/s  left 1 min 20 s"));
+        assert!(coming(1, Some(5_000_000_000), 1e6, Some(5000.0)).ends_with("0.0 / 5.0 GB  1.0 MB/s  left 1h 23m"));
+        assert!(coming(1, Some(2), 1e3, Some(80.0)).ends_with("1.0 kB/s  left 1m 20s"));
     }
 
     #[test]

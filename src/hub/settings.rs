@@ -80,9 +80,7 @@ impl Settings {
         let cache = folder("HF_HUB_CACHE")
             .or_else(|| folder("HUGGINGFACE_HUB_CACHE"))
             .unwrap_or_else(|| hub_home.join("hub"));
-        let home = folder("MARKBOOK_HOME")
-            .or_else(|| Some(data?.join("markbook")))
-            .context("no data folder is known: set MARKBOOK_HOME to the folder that markbook shall keep things in")?;
+        let home = home(variable, user, data)?;
 
         let endpoint = text("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned());
         let endpoint = endpoint.trim_end_matches('/').to_owned();
@@ -143,6 +141,19 @@ impl Settings {
                 .parse::<std::net::IpAddr>()
                 .is_ok_and(|address| address.is_loopback())
     }
+}
+
+/// Where markbook keeps what it makes.
+pub(super) fn home(
+    variable: &dyn Fn(&str) -> Option<OsString>,
+    user: Option<&Path>,
+    data: Option<PathBuf>,
+) -> Result<PathBuf> {
+    let named = variable("MARKBOOK_HOME").filter(|value| !value.is_empty());
+    named
+        .map(|value| expand(PathBuf::from(value), user))
+        .or_else(|| Some(data?.join("markbook")))
+        .context("no data folder is known: set MARKBOOK_HOME to the folder that markbook shall keep things in")
 }
 
 /// `~` is the user's home, also where no shell has seen it.

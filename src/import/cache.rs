@@ -1,37 +1,20 @@
 //! The index of a run, kept in the cache directory: opening a large file again needs no reading of it.
 
-use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::collections::HashSet;
+use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use super::Options;
 use super::index::{Indexed, Part, Span};
 use crate::benchmark::hash::hash_text;
 use crate::engine::Finish;
+use crate::files::{self, Content, Kept};
 use crate::trace::{Names, Notice, Rows};
-
-/// The first bytes of an index; the number changes with the layout or with what importers read.
-const MAGIC: &[u8; 20] = b"markbook index 0001\n";
 
 /// Smaller runs are read anew, that takes no time.
 const WORTHWHILE: u64 = 1 << 20;
-
-/// Where a run's index lies, and what must hold for it to be used.
-#[derive(Debug)]
-pub(crate) struct Place {
-    file: PathBuf,
-    fingerprint: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Header {
-    fingerprint: String,
-    series: Vec<Series>,
-}
 
 #[derive(Serialize, Deserialize)]
 struct Series {
@@ -45,90 +28,61 @@ struct Series {
     names: Vec<Vec<String>>,
 }
 
-/// `None` for runs that are too small, and where there is no cache directory.
-pub(crate) fn place(folder: Option<&Path>, parts: &[Part], format: &str, map: &[(String, String)]) -> Option<Place> {
-    let mut identity = format!("{format} {map:?}");
-    let mut fingerprint = env!("CARGO_PKG_VERSION").to_owned();
+/// Where a run's index lies, of its files as they are; `None` for runs that are too small, and where there is no cache
+/// directory.
+pub(crate) fn place(options: &Options, parts: &[Part], format: &str) -> Option<Kept> {
+    let folder = options.cache_dir.as_deref()?;
+    // Whatever else the options say is said of how the files are read.
+    let reading = Options {
+        cache_dir: None,
+        stop: None,
+        ..options.clone()
+    };
+    let mut name = format!("{format} {reading:?}");
+    let mut key = files::program().to_owned();
     let mut total = 0;
+    let mut seen = HashSet::new();
     for part in parts {
-        let path = part.source.path.canonicalize().ok()?;
-        let facts = path.metadata().ok()?;
-        let modified = facts.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
-        let _ = write!(
-            identity,
-            "\n{} {:?} {:?}",
-            path.display(),
-            part.source.layers,
-            part.shape
-        );
-        let _ = write!(fingerprint, " {} {modified}", facts.len());
-        total += facts.len();
+        let path = &part.source.path;
+        name.push_str(&format!(
+            "\n{:?} {:?} {:?}",
+            part.source.layers, part.shape, part.layout
+        ));
+        if seen.insert(path) {
+            let path = path.canonicalize().ok()?;
+            total += path.metadata().ok()?.len();
+            name.push_str(&format!(" of {}", path.display()));
+            key.push_str(&format!("\n{}", files::identity(&path)?));
+        }
     }
-    let name = &hash_text(&identity)[..24];
-    (total >= WORTHWHILE).then_some(Place {
-        file: folder?.join("index").join(name),
-        fingerprint,
+    (total >= WORTHWHILE).then(|| Kept {
+        file: folder.join("index").join(&hash_text(&name)[..24]),
+        key: hash_text(&key),
     })
 }
 
-impl Place {
-    /// Whether an index of the files as they are is kept there.
-    pub fn is_kept(&self) -> bool {
-        header(self).is_some()
-    }
-}
-
-/// The beginning of a kept index of the same files, and the columns that follow.
-fn header(place: &Place) -> Option<(Header, Columns)> {
-    let mut file = File::open(&place.file).ok()?;
-    let mut start = [0; MAGIC.len() + 8];
-    file.read_exact(&mut start).ok()?;
-    let length = start
-        .strip_prefix(MAGIC)
-        .map(|length| u64::from_le_bytes(length.try_into().unwrap_or_default()))?;
-    let left = file.metadata().ok()?.len();
-    let mut header = vec![0; usize::try_from(length).ok().filter(|length| *length as u64 <= left)?];
-    file.read_exact(&mut header).ok()?;
-    let header: Header = serde_json::from_slice(&header).ok()?;
-    if header.fingerprint != place.fingerprint {
-        return None;
-    }
-    let left = left.checked_sub(start.len() as u64 + length)?;
-    Some((header, Columns { file, left }))
-}
-
 /// The kept index, if it is there, whole, and of the same files.
-pub(crate) fn load(place: &Place) -> Option<Vec<Indexed>> {
-    let (header, mut columns) = header(place)?;
+pub(crate) fn load(kept: &Kept) -> Option<Vec<Indexed>> {
+    let mut columns = Columns(kept.load()?);
+    let length = columns.take(1, u64::from_le_bytes)?.pop()?;
+    let header = columns.0.take(usize::try_from(length).ok()?)?;
+    let header: Vec<Series> = serde_json::from_slice(&header).ok()?;
     let all = header
-        .series
         .into_iter()
         .map(|series| columns.series(series))
         .collect::<Option<Vec<_>>>()?;
-    (columns.left == 0).then_some(all)
+    (columns.0.left() == 0).then_some(all)
 }
 
-/// Keeps an index; what is half written is never seen.
-pub(crate) fn save(place: &Place, all: &[Indexed]) -> Result<()> {
-    let folder = place.file.parent().context("an index needs a folder")?;
-    std::fs::create_dir_all(folder)?;
-    let file = tempfile::NamedTempFile::new_in(folder)?;
-    let mut out = BufWriter::with_capacity(1 << 18, file);
-    let header = Header {
-        fingerprint: place.fingerprint.clone(),
-        series: all.iter().map(series_header).collect(),
-    };
+/// Keeps an index.
+pub(crate) fn save(kept: &Kept, all: &[Indexed]) -> Result<()> {
+    let header: Vec<Series> = all.iter().map(series_header).collect();
     let header = serde_json::to_vec(&header)?;
-    out.write_all(MAGIC)?;
-    out.write_all(&(header.len() as u64).to_le_bytes())?;
-    out.write_all(&header)?;
-    for indexed in all {
-        write_series(indexed, &mut out)?;
-    }
-    out.into_inner()
-        .map_err(std::io::IntoInnerError::into_error)?
-        .persist(&place.file)?;
-    Ok(())
+    kept.save(|out| {
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(&header)?;
+        all.iter().try_for_each(|indexed| write_series(indexed, out))
+    })
 }
 
 fn names_of(rows: &Rows) -> [&Names; 6] {
@@ -206,17 +160,11 @@ fn finish_code(finish: Option<Finish>) -> u8 {
 }
 
 /// Reads columns back, checking that they are whole.
-struct Columns {
-    file: File,
-    left: u64,
-}
+struct Columns(Content);
 
 impl Columns {
     fn take<const SIZE: usize, T>(&mut self, rows: usize, read: impl Fn([u8; SIZE]) -> T) -> Option<Vec<T>> {
-        let size = rows.checked_mul(SIZE)?;
-        self.left = self.left.checked_sub(size as u64)?;
-        let mut column = vec![0; size];
-        self.file.read_exact(&mut column).ok()?;
+        let column = self.0.take(rows.checked_mul(SIZE)?)?;
         Some(
             column
                 .chunks_exact(SIZE)

@@ -1,11 +1,13 @@
 //! Which files make one run: splits by subject and filters of one time stamp belong together, two runs never.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 
+use super::archive::Archive;
 use super::head::{self, Head, Start};
 use super::index::Part;
 use super::json::Object;
@@ -14,6 +16,7 @@ use super::results::read_results;
 use super::runs::{Candidate, grouped, shared_name, without_stamp};
 use super::source::{self, Layer, Source};
 use super::{Options, lm_eval, own, refuse};
+use crate::files;
 use crate::trace::{Notice, Trace};
 
 /// Folders are searched this deep, for at most so many files.
@@ -155,57 +158,50 @@ fn examine(path: &Path, options: &Options, is_named: bool) -> Vec<Result<Examine
         return vec![own_run(folder, options)];
     }
     let context = |error: anyhow::Error, name: &str| anyhow!("{name}: {error:#}");
-    let name = path.display().to_string();
+    let name = files::shown(path);
     let start = match first_bytes(path) {
         Ok(bytes) => bytes,
         Err(error) => return vec![Err(context(error, &name))],
     };
-    if !start.starts_with(b"PK\x03\x04") && !start.starts_with(b"PK\x05\x06") {
-        return each(examine_file(path, &[], options, is_named).map_err(|error| context(error, &name)));
+    if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
+        return examine_archive(path, options, is_named).unwrap_or_else(|error| vec![Err(error)]);
     }
-    let members = match source::members(path) {
-        Ok(members) => members,
-        Err(error) => return vec![Err(error)],
-    };
-    if members
-        .iter()
-        .any(|member| member == "header.json" || member == "_journal/start.json")
-    {
-        let log = head::eval_log(path, &members).and_then(|start| recognise(path, &start, options, is_named));
-        return each(log.map_err(|error| context(error, &name)));
+    each(examine_file(path, &[], options, is_named).map_err(|error| context(error, &name)))
+}
+
+fn examine_archive(path: &Path, options: &Options, is_named: bool) -> Result<Vec<Result<Examined>>> {
+    let name = files::shown(path);
+    let scratch = options.scratch();
+    let members = Archive::open(path, scratch.as_deref())?.members()?;
+    if head::log_header(&members).is_some() {
+        let log = head::eval_log(path, &members).and_then(|start| recognise(path, &start, options, is_named, true));
+        return Ok(each(log.with_context(|| name)));
     }
     let runs = own::runs_in_archive(&members);
-    let scratch = options.scratch();
-    let mut found: Vec<Result<Examined>> = Vec::new();
     if !runs.is_empty() && !options.map.is_empty() {
-        found.push(Err(anyhow!(
-            "{name}: --map does not apply to a run folder of markbook's own"
-        )));
-        return found;
+        bail!("{name}: --map does not apply to a run folder of markbook's own");
     }
-    for run in &runs {
-        let (path, run, scratch) = (path.to_owned(), run.clone(), scratch.clone());
-        let place = path.clone();
-        found.push(Ok(Examined::Own(
-            Box::new(move || own::open_archived_run(&path, &run, scratch.as_deref())),
-            place,
-        )));
+    let mut found: Vec<Result<Examined>> = Vec::new();
+    let mut held = HashSet::new();
+    for run in runs {
+        held.extend(run.files.iter().map(|file| file.name.clone()));
+        let (place, scratch) = (path.to_owned(), scratch.clone());
+        let open = move || own::open_archived_run(&place, &run, scratch.as_deref());
+        found.push(Ok(Examined::Own(Box::new(open), path.to_owned())));
     }
-    let visible = members.iter().filter(|member| {
-        let is_hidden = member.rsplit('/').next().is_some_and(|file| file.starts_with('.'));
-        !is_hidden && !runs.iter().any(|run| run.holds(member))
+    let visible = members.into_iter().filter(|member| {
+        let is_hidden = member.name.rsplit('/').next().is_some_and(|file| file.starts_with('.'));
+        !is_hidden && !held.contains(&member.name)
     });
     for member in visible.take(MOST_FILES) {
-        let layers = [Layer::Member(member.clone())];
-        let examined = examine_file(path, &layers, options, is_named);
-        found.extend(each(
-            examined.map_err(|error| context(error, &format!("{name}/{member}"))),
-        ));
+        let place = format!("{name}/{}", member.name);
+        let examined = examine_file(path, &[Layer::Member(member)], options, is_named);
+        found.extend(each(examined.with_context(|| place)));
     }
     if found.is_empty() {
-        found.push(Err(anyhow!("{name}: an empty zip archive")));
+        bail!("{name}: an empty zip archive");
     }
-    found
+    Ok(found)
 }
 
 fn own_run(folder: &Path, options: &Options) -> Result<Examined> {
@@ -240,17 +236,36 @@ fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool
             return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
         }
     }
-    let start = head::start(path, layers)?;
-    if start.source == "parquet" && options.map.is_empty() && own::is_trace(&start) {
-        let layers = start.layers[..start.layers.len() - 1].to_vec();
-        let (place, scratch) = (path.to_owned(), options.scratch());
-        let open = move || own::open_parquet(&place, layers, scratch.as_deref());
-        return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
+    let mut length = head::LENGTH;
+    loop {
+        let is_last = length >= head::LONGEST;
+        let start = head::start(path, layers, length)?;
+        let Some(start) = start else {
+            length *= head::STEP;
+            continue;
+        };
+        if start.source == "parquet" && options.map.is_empty() && own::is_trace(&start) {
+            let layers = start.layers[..start.layers.len() - 1].to_vec();
+            let (place, scratch) = (path.to_owned(), options.scratch());
+            let open = move || own::open_parquet(&place, layers, scratch.as_deref());
+            return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
+        }
+        // A start that ends within its first row tells only documents, whose rows stand further inside.
+        let is_last = is_last || start.is_whole || start.has_row();
+        let found = recognise(path, &start, options, is_named, is_last);
+        let has_row = |examined: &Examined| match examined {
+            Examined::Foreign(candidate) => start.has_row_at(&candidate.sniffed.shape),
+            _ => true,
+        };
+        if is_last || found.as_ref().is_ok_and(|found| found.iter().all(has_row)) {
+            return found;
+        }
+        length *= head::STEP;
     }
-    recognise(path, &start, options, is_named)
 }
 
-fn recognise(path: &Path, start: &Start, options: &Options, is_named: bool) -> Result<Vec<Examined>> {
+/// What the start of a file tells. `is_last`: no more of it will be read for that.
+fn recognise(path: &Path, start: &Start, options: &Options, is_named: bool, is_last: bool) -> Result<Vec<Examined>> {
     let stem = stem_of(path, &start.layers);
     let head = start.head(&stem)?;
     let candidate = |sniffed: Sniffed| {
@@ -283,7 +298,7 @@ fn recognise(path: &Path, start: &Start, options: &Options, is_named: bool) -> R
     }
     let is_document = head.document.is_some() && start.source == "JSON";
     let sniffed = match super::sniff(&head, options) {
-        Err(error) if is_document && refuse::json_without_answers(&head).is_none() => {
+        Err(error) if is_document && is_last && refuse::json_without_answers(&head).is_none() => {
             sniff_within(path, start, &head, options)?.ok_or(error)?
         }
         other => other?,
@@ -318,7 +333,7 @@ fn sniff_within(path: &Path, start: &Start, head: &Head, options: &Options) -> R
 pub(super) fn stem_of(path: &Path, layers: &[Layer]) -> String {
     let member = layers.iter().find_map(|layer| {
         if let Layer::Member(name) = layer {
-            Some(name.as_str())
+            Some(&name.name)
         } else {
             None
         }
@@ -331,7 +346,7 @@ pub(super) fn stem_of(path: &Path, layers: &[Layer]) -> String {
             .join(member)
             .display()
             .to_string(),
-        None => path.display().to_string(),
+        None => files::shown(path),
     };
     loop {
         let ending = [

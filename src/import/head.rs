@@ -1,17 +1,20 @@
 //! The start of a file: what tells its format.
 
-use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
+use super::archive::Member;
 use super::json::{self, Object};
 use super::source::{self, Layer};
 use super::split::{Shape, Splitter};
 use super::{refuse, tables};
 
-/// Bytes that are read of each file to tell what it is.
-const LENGTH: u64 = 256 << 10;
+/// Bytes that are read of each file to tell what it is. Where its first row is longer, so many times more are read, and
+/// again, but not more than [`LONGEST`].
+pub(crate) const LENGTH: u64 = 256 << 10;
+pub(crate) const STEP: u64 = 8;
+pub(crate) const LONGEST: u64 = LENGTH * STEP * STEP * STEP;
 
 /// A JSON document of unknown layout is read whole to find its rows, up to this size.
 const DOCUMENT: u64 = 64 << 20;
@@ -48,12 +51,13 @@ pub(crate) struct Head<'a> {
     pub source: &'static str,
 }
 
-/// Reads the start of a file whose outer `layers` are known.
-pub(crate) fn start(path: &Path, layers: &[Layer]) -> Result<Start> {
+/// Reads the start of a file whose outer `layers` are known, `length` bytes of it. `None` where more have to be read to
+/// tell what it is.
+pub(crate) fn start(path: &Path, layers: &[Layer], length: u64) -> Result<Option<Start>> {
     let mut layers = layers.to_vec();
     loop {
-        let bytes = source::head(path, &layers, LENGTH)?;
-        let is_whole = (bytes.len() as u64) < LENGTH;
+        let bytes = source::head(path, &layers, length)?;
+        let is_whole = (bytes.len() as u64) < length;
         let packing = match bytes.as_slice() {
             [0x1f, 0x8b, ..] => Some(Layer::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Layer::Zstd),
@@ -62,28 +66,29 @@ pub(crate) fn start(path: &Path, layers: &[Layer]) -> Result<Start> {
         match packing {
             Some(layer) if layers.len() < 3 => layers.push(layer),
             Some(_) => return Err(anyhow!("packed more than three times over")),
-            None if bytes.starts_with(b"PAR1") => return table(path, layers, Layer::Parquet),
+            None if bytes.starts_with(b"PAR1") => return table(path, layers, &bytes, Layer::Parquet).map(Some),
             None => return text(path, layers, &bytes, is_whole),
         }
     }
 }
 
-fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result<Start> {
+fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result<Option<Start>> {
     let content = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     match content.iter().find(|byte| !byte.is_ascii_whitespace()) {
         first if matches!(first, Some(b'{' | b'[')) || are_objects(content) => {
             let bytes = content.to_vec();
-            Ok(Start {
+            Ok(Some(Start {
                 layers,
                 bytes,
                 is_whole,
                 header: None,
                 source: "JSON",
-            })
+            }))
         }
         _ if is_binary(content) => Err(anyhow!(refuse::other(content))),
         _ => match tables::csv_separator(content, is_whole) {
-            Some(separator) => table(path, layers, Layer::Csv(separator)),
+            Some(separator) => table(path, layers, content, Layer::Csv(separator)).map(Some),
+            None if !is_whole && (bytes.len() as u64) < LONGEST && tables::is_cut_early(content) => Ok(None),
             None => Err(anyhow!(refuse::other(content))),
         },
     }
@@ -111,18 +116,13 @@ fn are_objects(content: &[u8]) -> bool {
 }
 
 /// A table's start, as rows of JSON.
-fn table(path: &Path, mut layers: Vec<Layer>, table: Layer) -> Result<Start> {
+fn table(path: &Path, mut layers: Vec<Layer>, bytes: &[u8], table: Layer) -> Result<Start> {
     let mut rows = Vec::new();
     let kind = if let Layer::Csv(separator) = table {
-        let bytes = source::head(path, &layers, LENGTH)?;
-        tables::csv_rows(bytes.as_slice(), separator, 5, &mut rows)?;
+        tables::csv_rows(bytes, separator, 5, &mut rows)?;
         "CSV"
     } else {
-        let file = if layers.is_empty() {
-            File::open(path)?
-        } else {
-            source::Source::new(path, layers.clone(), None).unpacked()?
-        };
+        let file = source::Source::new(path, layers.clone(), None).unpacked()?;
         tables::parquet_rows(file, 5, &mut rows)?;
         "parquet"
     };
@@ -136,15 +136,20 @@ fn table(path: &Path, mut layers: Vec<Layer>, table: Layer) -> Result<Start> {
     })
 }
 
-/// The start of an Inspect archive: its header, and its first sample as the only row.
-pub(crate) fn eval_log(path: &Path, members: &[String]) -> Result<Start> {
-    let part = |name: &str| source::head(path, &[Layer::Member(name.to_owned())], DOCUMENT);
-    let header = ["header.json", "_journal/start.json"]
+/// The header of an Inspect archive.
+pub(crate) fn log_header(members: &[Member]) -> Option<&Member> {
+    let named = |name: &&str| members.iter().find(|member| member.name == **name);
+    ["header.json", "_journal/start.json"]
         .iter()
-        .find(|name| members.iter().any(|member| member == *name));
-    let header = part(header.context("an Inspect log without a header")?)?;
-    let first = members.iter().find(|name| source::is_sample(name));
-    let bytes = first.map(|name| part(name)).transpose()?.unwrap_or_default();
+        .find_map(|name| named(&name))
+}
+
+/// The start of an Inspect archive: its header, and its first sample as the only row.
+pub(crate) fn eval_log(path: &Path, members: &[Member]) -> Result<Start> {
+    let part = |member: &Member| source::head(path, &[Layer::Member(member.clone())], DOCUMENT);
+    let header = part(log_header(members).context("an Inspect log without a header")?)?;
+    let first = members.iter().find(|member| member.is_sample());
+    let bytes = first.map(part).transpose()?.unwrap_or_default();
     Ok(Start {
         layers: vec![Layer::Samples],
         bytes,
@@ -155,6 +160,25 @@ pub(crate) fn eval_log(path: &Path, members: &[String]) -> Result<Start> {
 }
 
 impl Start {
+    /// Whether the first row, if the rows are the outermost values, is there as a whole.
+    pub fn has_row(&self) -> bool {
+        let shape = match first_byte(&self.bytes) {
+            Some(b'[') => Shape::Array(Vec::new()),
+            _ => Shape::Stream,
+        };
+        self.source != "JSON" || self.has_row_at(&shape)
+    }
+
+    /// The same for rows of a known shape.
+    pub fn has_row_at(&self, shape: &Shape) -> bool {
+        let mut splitter = Splitter::new(shape.clone(), 0);
+        let mut found = Vec::new();
+        self.bytes.chunks(LENGTH as usize).any(|block| {
+            splitter.feed(block, &mut found);
+            !found.is_empty()
+        })
+    }
+
     pub fn head(&self, stem: &str) -> Result<Head<'_>> {
         let mut head = Head {
             stem: stem.rsplit('/').next().unwrap_or(stem).to_owned(),

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, bail};
 
-use super::count;
 use super::layout::{Answer, Layout, Tally};
 use super::notes::{broken_notice, flag_notices, number_attempts};
 use super::reader::Reader;
 use super::source::Source;
 use super::split::{End, Found, Shape, Splitter};
+use crate::text::thousands;
 use crate::trace::{Notice, Rows};
 
 /// Faults that are kept with their place.
@@ -263,7 +263,7 @@ impl Gathered {
             [first, ..] => {
                 format!(
                     "{name}: none of {} rows could be read; {}: {}",
-                    count(self.entries),
+                    thousands(self.entries),
                     first.place,
                     first.what
                 )
@@ -374,10 +374,10 @@ impl Gathered {
         let of = if questions == rows.len() {
             String::new()
         } else {
-            format!(", {} questions", count(questions))
+            format!(", {} questions", thousands(questions))
         };
         let plural = if rows.len() == 1 { "row" } else { "rows" };
-        indexed.kind = format!("{}{of}, {} {plural}", layout.kind(&tally), count(rows.len()));
+        indexed.kind = format!("{}{of}, {} {plural}", layout.kind(&tally), thousands(rows.len()));
         let found = layout.notices(rows);
         indexed.notices.extend(found);
         super::lm_eval::traits_notices(self.traits, &mut indexed.notices);

@@ -1,5 +1,6 @@
 //! Traces that other tools wrote: told by their content, whatever they are packed in, opened as [`Trace`]s.
 
+mod archive;
 mod cache;
 mod closed;
 mod cloze;
@@ -28,6 +29,7 @@ mod runs;
 mod scan;
 mod source;
 mod split;
+mod spool;
 mod suggest;
 mod tables;
 mod texts;
@@ -47,6 +49,7 @@ use self::head::Head;
 use self::layout::Sniffed;
 use crate::benchmark::hash::doc_hash;
 use crate::record::{Record, letter_index};
+use crate::text::thousands;
 use crate::trace::{Notice, Trace};
 
 pub(crate) use self::closed::KIND as CLOSED_KIND;
@@ -163,6 +166,9 @@ pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
     Ok(map)
 }
 
+/// The kind of notice that an index could not be kept.
+const UNKEPT: &str = "index_not_kept";
+
 /// Opens files and folders: files of one run as one trace, several runs as several, in the order of the paths.
 pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
     columns::check_map(&options.map)?;
@@ -184,6 +190,13 @@ pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
     }
     let traces = parts::join(traces, &parquet)?;
     let mut traces = by_seed_folder(traces)?;
+    // One folder that takes no index takes none of any: that is told once.
+    let mut told = false;
+    for trace in &mut traces {
+        trace
+            .notices
+            .retain(|notice| notice.kind != UNKEPT || !std::mem::replace(&mut told, true));
+    }
     let skipped: Vec<String> = failed.iter().map(|error| format!("{error:#}")).chain(refused).collect();
     let Some(first) = traces.first_mut() else {
         match skipped.as_slice() {
@@ -276,8 +289,8 @@ pub fn peek(paths: &[PathBuf], options: &Options) -> Option<Trace> {
     match group.content {
         folder::Content::Own(..) => crate::parquet::peek(path, FIRST),
         folder::Content::Foreign(parts, facts) => {
-            let place = cache::place(options.cache_dir.as_deref(), &parts, facts.format, &options.map);
-            if place.is_some_and(|place| place.is_kept()) {
+            let place = cache::place(options, &parts, facts.format);
+            if place.is_some_and(|place| place.is_there()) {
                 return None;
             }
             let parts = Arc::new(parts);
@@ -316,14 +329,20 @@ fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
         }
         folder::Content::Foreign(parts, facts) => (Arc::new(parts), facts),
     };
-    let place = cache::place(options.cache_dir.as_deref(), &parts, facts.format, &options.map);
+    let place = cache::place(options, &parts, facts.format);
     let kept = place.as_ref().and_then(cache::load);
+    let mut facts = facts;
     let all = if let Some(all) = kept {
         all
     } else {
         let all = index::index(&parts, options.stop.as_deref())?;
         // A cache that cannot be written only costs time.
-        let _ = place.map(|place| cache::save(&place, &all));
+        if let Some(Err(error)) = place.map(|place| cache::save(&place, &all)) {
+            facts.notices.push(Notice {
+                kind: UNKEPT.to_owned(),
+                text: format!("its index cannot be kept, so that it is read anew each time: {error:#}"),
+            });
+        }
         all
     };
     let several = all.len() > 1;
@@ -381,8 +400,8 @@ fn note_sample_count(trace: &mut Trace) {
     if stated != held {
         let text = format!(
             "the results file tells of {} samples, here are {}",
-            count(stated as usize),
-            count(held as usize)
+            thousands(stated as usize),
+            thousands(held as usize)
         );
         trace.notices.push(Notice {
             kind: "sample_count".to_owned(),
@@ -443,17 +462,4 @@ fn harness_doc(record: &mut Record) {
     });
     record.doc_hash = doc_hash(&doc);
     record.doc = Some(doc.to_string());
-}
-
-/// A count with its thousands parted.
-pub(crate) fn count(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

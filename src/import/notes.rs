@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::count;
 use super::index::{Fault, Indexed};
+use crate::text::thousands;
 use crate::trace::{Notice, Rows};
 
 /// Broken rows that a notice lists one by one.
@@ -20,12 +20,12 @@ pub(super) fn broken_notice(broken: &[Fault], faults: usize, entries: usize) -> 
     let listed: Vec<String> = listed.collect();
     let more = match faults.saturating_sub(LISTED) {
         0 => String::new(),
-        more => format!("; and {} more", count(more)),
+        more => format!("; and {} more", thousands(more)),
     };
     let text = format!(
         "{} of {} rows skipped: {}{more}",
-        count(faults),
-        count(entries),
+        thousands(faults),
+        thousands(entries),
         listed.join("; ")
     );
     Some(Notice {
@@ -69,7 +69,7 @@ pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
     let told = counted.filter(|(_, _, number)| *number > 0);
     told.map(|(flag, text, number)| Notice {
         kind: (*flag).to_owned(),
-        text: format!("{} rows {text}", count(number)),
+        text: format!("{} rows {text}", thousands(number)),
     })
     .collect()
 }

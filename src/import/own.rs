@@ -1,13 +1,16 @@
 //! Our own kinds, wherever they lie: parquet of records or of five attempts, plain or packed, and run folders in archives.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
+use super::archive::Member;
 use super::head::Start;
 use super::json::Object;
 use super::source::{Layer, Source};
+use crate::files;
 use crate::trace::Trace;
 
 /// Whether the rows of a parquet file are those of a trace that opens as it is.
@@ -23,7 +26,7 @@ pub(super) fn open_parquet(path: &Path, layers: Vec<Layer>, scratch: Option<&Pat
         return crate::parquet::open(path);
     }
     let source = Source::new(path, layers, scratch);
-    let folder = folder_in(scratch)?;
+    let folder = files::scratch_folder(scratch)?;
     let plain = folder.path().join("records.parquet");
     unpack(&source, &plain)?;
     let mut trace = crate::parquet::open(&plain).with_context(|| format!("opening {}", source.name()))?;
@@ -38,36 +41,32 @@ pub(super) fn open_parquet(path: &Path, layers: Vec<Layer>, scratch: Option<&Pat
 pub(super) struct ArchivedRun {
     /// The folder with a slash at its end, or nothing.
     folder: String,
-    files: Vec<String>,
+    pub files: Vec<Member>,
 }
 
 const RUN_FILES: [&str; 3] = ["run.json", "records.parquet", "journal.jsonl"];
 
-impl ArchivedRun {
-    pub fn holds(&self, member: &str) -> bool {
-        self.files.iter().any(|file| file == member)
-    }
-}
-
 /// The run folders among an archive's files: those with a manifest and rows.
-pub(super) fn runs_in_archive(members: &[String]) -> Vec<ArchivedRun> {
-    let folders = members.iter().filter_map(|member| member.strip_suffix("run.json"));
+pub(super) fn runs_in_archive(members: &[Member]) -> Vec<ArchivedRun> {
+    let by_name: HashMap<&str, &Member> = members.iter().map(|member| (member.name.as_str(), member)).collect();
+    let folders = members.iter().filter_map(|member| member.name.strip_suffix("run.json"));
     let folders = folders.filter(|folder| folder.is_empty() || folder.ends_with('/'));
     let run = |folder: &str| {
         let inside = RUN_FILES.iter().map(|name| format!("{folder}{name}"));
+        let files = inside.filter_map(|name| by_name.get(name.as_str()).copied().cloned());
         ArchivedRun {
             folder: folder.to_owned(),
-            files: inside.filter(|name| members.contains(name)).collect(),
+            files: files.collect(),
         }
     };
     folders.map(run).filter(|run| run.files.len() > 1).collect()
 }
 
 pub(super) fn open_archived_run(path: &Path, run: &ArchivedRun, scratch: Option<&Path>) -> Result<Trace> {
-    let folder = folder_in(scratch)?;
+    let folder = files::scratch_folder(scratch)?;
     for file in &run.files {
-        let source = Source::new(path, vec![Layer::Member(file.clone())], scratch);
-        unpack(&source, &folder.path().join(&file[run.folder.len()..]))?;
+        let place = folder.path().join(&file.name[run.folder.len()..]);
+        unpack(&Source::new(path, vec![Layer::Member(file.clone())], scratch), &place)?;
     }
     let mut trace =
         crate::store::open(folder.path()).with_context(|| format!("opening {}{}", path.display(), run.folder))?;
@@ -75,18 +74,7 @@ pub(super) fn open_archived_run(path: &Path, run: &ArchivedRun, scratch: Option<
     Ok(trace)
 }
 
-fn folder_in(scratch: Option<&Path>) -> Result<tempfile::TempDir> {
-    let folder = match scratch {
-        Some(folder) if std::fs::create_dir_all(folder).is_ok() => tempfile::tempdir_in(folder),
-        _ => tempfile::tempdir(),
-    };
-    folder.context("no room for unpacked files")
-}
-
 fn unpack(source: &Source, to: &Path) -> Result<()> {
-    let mut from = source.unpacked()?;
-    std::io::Seek::rewind(&mut from)?;
     let mut to = File::create(to).context("writing a temporary file")?;
-    std::io::copy(&mut from, &mut to).context("writing a temporary file")?;
-    Ok(())
+    source.copy_to(&mut to)
 }

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use anyhow::Result;
 use regex::Regex;
 
-use super::count;
 use crate::joined;
+use crate::text::thousands;
 use crate::trace::{Notice, Trace};
 
 /// Joins the traces at these places that are parts of one run; the others stay as they are.
@@ -90,8 +90,8 @@ fn one(members: Vec<Trace>) -> Result<Trace> {
     let questions: HashSet<_> = (0..rows.len()).map(|row| rows.question_key(row)).collect();
     trace.kind = format!(
         "{what}, {} rows, {} questions, {files} files",
-        count(rows.len()),
-        count(questions.len())
+        thousands(rows.len()),
+        thousands(questions.len())
     );
     trace.name = shared_name(&names).unwrap_or_else(|| {
         let folder = folder.as_deref().and_then(Path::file_name).unwrap_or_default();

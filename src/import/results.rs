@@ -38,7 +38,7 @@ pub(super) fn read_results(sample: &Path, stamp: Option<&str>, known: &[PathBuf]
     found.sort_by_key(name_of);
     found.dedup_by_key(|path| name_of(path));
     let read = |path: &PathBuf| -> Option<Value> {
-        let start = head::start(path, &[]).ok()?;
+        let start = head::start(path, &[], head::LENGTH).ok()??;
         let whole = source::head(path, &start.layers, LARGEST_RESULTS).ok()?;
         Some(json::Raw(whole.trim_ascii()).value()).filter(Value::is_object)
     };

@@ -58,40 +58,35 @@ pub(super) fn without_stamp(stem: &str) -> String {
 /// Candidates by run, in the order of their first file, each with that file's place. Files of different times are one
 /// run only where no subject comes twice.
 pub(super) fn grouped(candidates: Vec<Candidate>) -> Vec<(usize, Vec<Candidate>)> {
-    let mut seen: HashMap<String, Vec<Option<String>>> = HashMap::new();
-    for candidate in &candidates {
-        let splits = seen.entry(run_key(candidate, false)).or_default();
-        splits.push(candidate.sniffed.split.clone());
-    }
-    let is_repeated = |candidate: &Candidate| {
-        let splits = seen.get(&run_key(candidate, false));
-        splits.is_some_and(|splits| {
-            let different: HashSet<_> = splits.iter().collect();
-            different.len() < splits.len()
-        })
-    };
-    let keys: Vec<String> = candidates
-        .iter()
-        .map(|candidate| run_key(candidate, is_repeated(candidate)))
-        .collect();
-    let mut groups: Vec<(String, usize, Vec<Candidate>)> = Vec::new();
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
-    for (place, (candidate, key)) in candidates.into_iter().zip(keys).enumerate() {
-        let known = places.entry(key.clone()).or_default();
-        let is_new_split = |group: &usize| {
-            let (.., members) = &groups[*group];
-            members
-                .iter()
-                .all(|member| member.sniffed.split != candidate.sniffed.split)
-        };
-        if let Some(group) = known.iter().copied().find(is_new_split) {
-            groups[group].2.push(candidate);
-        } else {
-            known.push(groups.len());
-            groups.push((key, place, vec![candidate]));
+    let loose: Vec<String> = candidates.iter().map(|candidate| run_key(candidate, false)).collect();
+    let mut seen = HashSet::new();
+    let mut repeated = HashSet::new();
+    for (candidate, key) in candidates.iter().zip(&loose) {
+        if !seen.insert((key, &candidate.sniffed.split)) {
+            repeated.insert(key.clone());
         }
     }
-    groups.into_iter().map(|(_, place, members)| (place, members)).collect()
+    let keys: Vec<String> = candidates
+        .iter()
+        .zip(&loose)
+        .map(|(candidate, key)| run_key(candidate, repeated.contains(key)))
+        .collect();
+    let mut groups: Vec<(usize, Vec<Candidate>)> = Vec::new();
+    // How often a subject came under a key, and the groups of the key: the nth time it goes into the nth of them.
+    let mut times: HashMap<(String, Option<String>), usize> = HashMap::new();
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (place, (candidate, key)) in candidates.into_iter().zip(keys).enumerate() {
+        let nth = times.entry((key.clone(), candidate.sniffed.split.clone())).or_default();
+        let known = places.entry(key).or_default();
+        if let Some(group) = known.get(*nth) {
+            groups[*group].1.push(candidate);
+        } else {
+            known.push(groups.len());
+            groups.push((place, vec![candidate]));
+        }
+        *nth += 1;
+    }
+    groups
 }
 
 /// Folders that say how, not who, as those at the end of `MODEL/CoT/all/law.json`.

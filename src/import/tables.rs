@@ -99,6 +99,15 @@ pub(crate) fn csv_separator(head: &[u8], is_whole: bool) -> Option<u8> {
     [b',', b'\t', b';'].into_iter().find(is_alike)
 }
 
+/// Whether a text breaks off before two whole rows of a table, were it one.
+pub(crate) fn is_cut_early(head: &[u8]) -> bool {
+    let reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .has_headers(false)
+        .from_reader(head);
+    reader.into_byte_records().take(3).count() < 3
+}
+
 /// Writes at most `limit` rows of a parquet file as objects, one a line.
 pub(crate) fn parquet_rows(file: File, limit: usize, out: &mut dyn Write) -> Result<()> {
     let written = each_parquet_row(file, limit, &mut |row| {

@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value};
 
+use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{
     Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, mark, set_completion, texts,
 };
-use super::{count, harness};
 use crate::benchmark::hash::doc_hash;
 use crate::record::{INVALID, Record, letter, letter_index};
+use crate::text::thousands;
 use crate::trace::{Field, Notice, Rows};
 
 /// Where the text of the model stands, by the script that wrote the file.
@@ -235,8 +236,8 @@ fn missing(rows: &Rows) -> Option<Notice> {
     };
     let text = format!(
         "{} of {} questions{of} are not in this file",
-        count(lacking),
-        count(expected)
+        thousands(lacking),
+        thousands(expected)
     );
     Some(Notice {
         kind: "missing_rows".to_owned(),

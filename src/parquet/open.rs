@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::read::{Table, flag_column, is_trace, list_at, number_at, number_column, text_at, text_column};
 use super::source::Source;
 use super::texts::ParquetTexts;
+use crate::files;
 use crate::record::{Finish, INVALID};
 use crate::trace::{Light, Notice, Rows, Trace, hash_prefix};
 
@@ -48,7 +49,7 @@ const BATCH: usize = 8_192;
 /// # Errors
 /// When the file is no parquet, is cut short, or lacks `question_id`, `pick` or `answer`.
 pub fn open(path: &Path) -> Result<Trace> {
-    let mut trace = open_source(&path.display().to_string(), Source::open(path)?, usize::MAX)?;
+    let mut trace = open_source(&files::shown(path), Source::open(path)?, usize::MAX)?;
     name_by(&mut trace, path);
     Ok(trace)
 }
@@ -72,7 +73,7 @@ pub fn peek(path: &Path, rows: usize) -> Option<Trace> {
 
 fn name_by(trace: &mut Trace, path: &Path) {
     trace.path = Some(path.to_owned());
-    if let Some(stem) = path.file_stem() {
+    if let Some(stem) = Path::new(&files::shown(path)).file_stem() {
         trace.name = stem.to_string_lossy().into_owned();
     }
 }

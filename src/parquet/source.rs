@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 use bytes::Bytes;
 use parquet::file::reader::{ChunkReader, Length};
 
+use crate::files::read_at;
+
 /// A parquet file's bytes. Cloning is cheap; reads carry their own position, so clones may read at the same time.
 #[derive(Debug, Clone)]
 pub enum Source {
@@ -25,16 +27,6 @@ impl Source {
         anyhow::ensure!(metadata.is_file(), "{} is not a file", path.display());
         Ok(Source::File(Arc::new(file), metadata.len()))
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, at)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, at)
 }
 
 /// A reader that starts at a position of a source.

@@ -74,15 +74,6 @@ pub(super) fn schema() -> Arc<Schema> {
 /// # Errors
 /// When the folder cannot be written or the disk is full; the file that stood at `path` is then untouched.
 pub fn write_records<R: Borrow<Record>>(path: &Path, records: &[R], order: Order) -> Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let aside = tempfile::Builder::new()
-        .prefix(".markbook-")
-        .suffix(".parquet")
-        .tempfile_in(folder)
-        .with_context(|| format!("cannot write into {}", folder.display()))?;
     let mut indexes: Vec<usize> = (0..records.len()).collect();
     if order == Order::ByQuestion {
         indexes.sort_by_key(|i| (records[*i].borrow().question_id, records[*i].borrow().attempt));
@@ -94,15 +85,15 @@ pub fn write_records<R: Borrow<Record>>(path: &Path, records: &[R], order: Order
         .set_write_batch_size(250)
         .set_created_by(format!("markbook {}", env!("CARGO_PKG_VERSION")))
         .build();
-    let named = || format!("cannot write {}", path.display());
-    let mut writer = ArrowWriter::try_new(aside.as_file(), schema(), Some(properties)).with_context(named)?;
-    for group in indexes.chunks(GROUP) {
-        let rows: Vec<&Record> = group.iter().map(|i| records[*i].borrow()).collect();
-        writer.write(&batch(&rows)?).with_context(named)?;
-    }
-    writer.close().with_context(named)?;
-    aside.as_file().sync_all().with_context(named)?;
-    crate::store::keep(aside, path)
+    crate::files::write_with(path, |file| {
+        let mut writer = ArrowWriter::try_new(file, schema(), Some(properties))?;
+        for group in indexes.chunks(GROUP) {
+            let rows: Vec<&Record> = group.iter().map(|i| records[*i].borrow()).collect();
+            writer.write(&batch(&rows)?)?;
+        }
+        writer.close()?;
+        Ok(())
+    })
 }
 
 fn batch(rows: &[&Record]) -> Result<RecordBatch> {

@@ -78,7 +78,7 @@ impl Journal {
             serde_json::to_writer(&mut bytes, record).context("a record does not turn into JSON")?;
             bytes.push(b'\n');
         }
-        super::write_aside(&self.path, &bytes)?;
+        crate::files::write_aside(&self.path, &bytes)?;
         Journal::open(folder, bytes.len() as u64)
     }
 

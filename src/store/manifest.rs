@@ -123,7 +123,7 @@ impl Manifest {
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);
         let text = serde_json::to_string_pretty(self).context("the manifest does not turn into JSON")?;
-        super::write_aside(&path, format!("{text}\n").as_bytes())
+        crate::files::write_aside(&path, format!("{text}\n").as_bytes())
     }
 }
 

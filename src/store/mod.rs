@@ -7,7 +7,6 @@ use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use tempfile::NamedTempFile;
 
 pub use journal::Journal;
 pub use manifest::{Manifest, Settings};
@@ -232,33 +231,6 @@ pub fn recorded_demo() -> Result<Vec<Trace>> {
             Ok(trace)
         })
         .collect()
-}
-
-/// Writes a small file aside, then in its place.
-pub(crate) fn write_aside(path: &Path, bytes: &[u8]) -> Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let named = || format!("cannot write {}", path.display());
-    let mut aside = NamedTempFile::new_in(folder).with_context(named)?;
-    std::io::Write::write_all(&mut aside, bytes).with_context(named)?;
-    aside.as_file().sync_all().with_context(named)?;
-    keep(aside, path)
-}
-
-/// Renames a file written aside to its place.
-pub(crate) fn keep(aside: NamedTempFile, path: &Path) -> Result<()> {
-    // Files written aside are made for their owner only; a result file is as readable as any other new file.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let _ = aside.as_file().set_permissions(std::fs::Permissions::from_mode(0o644));
-    }
-    aside
-        .persist(path)
-        .with_context(|| format!("cannot put {} in its place", path.display()))?;
-    Ok(())
 }
 
 /// A folder name for a model: short, unique, without characters that file systems refuse.

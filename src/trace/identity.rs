@@ -80,6 +80,21 @@ impl Rows {
             .collect()
     }
 
+    /// A sum over what diagnoses are made from beside the texts: how long these are, picks, ends, flags and options.
+    pub fn sum(&self) -> u32 {
+        let mut sum = crc32fast::Hasher::new();
+        for row in 0..self.len() {
+            let light = self.light(row);
+            sum.update(&light.chars.to_le_bytes());
+            sum.update(&[light.options, light.finish.map_or(u8::MAX, |finish| finish as u8)]);
+            for text in [light.pick, light.flags] {
+                sum.update(text.as_bytes());
+                sum.update(b"\0");
+            }
+        }
+        sum.finalize()
+    }
+
     /// A number that the same trace has again, in whatever file and format: of the first rows' questions, lengths and,
     /// where there is no output, picks. Growing rows beyond the first 64 do not change it.
     pub fn fingerprint(&self, rows: std::ops::Range<usize>) -> u64 {

@@ -9,7 +9,6 @@ mod opener;
 mod panes;
 mod passage;
 mod reading;
-mod safe;
 mod script;
 mod shelf;
 mod snapshot;
@@ -38,7 +37,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::engine::Control;
 use crate::extract::Rule;
-use crate::filter::{Derived, DerivedPlace};
+use crate::files::{self, Kept};
+use crate::filter::Derived;
 use crate::joined;
 use crate::notes::Notes;
 use crate::run::Update;
@@ -184,11 +184,6 @@ pub fn print_screen(opener: &Opener, size: (u16, u16), options: &Options) -> Res
 pub fn can_draw() -> bool {
     let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     !is_dumb && stdout().is_terminal() && stdin().is_terminal()
-}
-
-/// Foreign text as one line that a terminal can be given: white space collapsed, everything else it would act on shown.
-pub fn safe_line(text: &str) -> String {
-    safe::inline(text, false)
 }
 
 /// The threads beside the screen, and the way to them.
@@ -528,28 +523,46 @@ const WORTHWHILE: usize = 20_000;
 
 /// Reads every output that is not known once; nothing where they cannot be read (the reader says why when one is shown).
 fn derive(trace: &Trace, known: &Derived, epoch: u64, cache: Option<&std::path::Path>) -> Option<Event> {
-    let rule_name = trace.rule.as_deref().unwrap_or_default();
     let rule = Rule::of_texts(trace.rule.as_deref());
+    let is_whole = known.marks.is_empty() && trace.rows.len() >= WORTHWHILE && trace.texts.parts().len() == 1;
     let place = cache
-        .zip(trace.path.as_ref())
-        .filter(|_| known.marks.is_empty() && trace.rows.len() >= WORTHWHILE && trace.texts.parts().len() == 1)
-        .map(|(folder, path)| {
-            let rows = trace.rows.len();
-            let stamp = crate::import::stamp(std::slice::from_ref(path));
-            let name = trace.rows.fingerprint(0..rows);
-            DerivedPlace {
-                file: folder.join("derived").join(format!("{name:016x}")),
-                key: format!("{} {stamp:016x} {rows} {rule_name}", env!("CARGO_PKG_VERSION")),
-            }
-        });
+        .filter(|_| is_whole)
+        .and_then(|folder| derived_place(trace, folder));
     if let Some(kept) = place.as_ref().and_then(|place| Derived::load(place, trace.rows.len())) {
         return Some(Event::Diagnosed(epoch, Arc::new(kept)));
     }
     let go_on = &mut |_| ControlFlow::Continue(());
     let derived = known.and_of(&trace.rows, &*trace.texts, &rule, go_on).ok()??;
-    // What cannot be kept only costs time.
+    // What cannot be kept only costs time; that it cannot is told where the index of a file is.
     let _ = place.map(|place| derived.save(&place));
     Some(Event::Diagnosed(epoch, Arc::new(derived)))
+}
+
+/// Where causes and marks of a trace are kept, of its files as they are and of its rows as they were read from them.
+fn derived_place(trace: &Trace, folder: &std::path::Path) -> Option<Kept> {
+    let mut paths = trace.texts.files();
+    if paths.is_empty() {
+        let path = trace.path.clone()?;
+        paths = if path.is_dir() {
+            vec![path.join(crate::store::RECORDS)]
+        } else {
+            vec![path]
+        };
+    }
+    paths.dedup();
+    let identities: Option<Vec<String>> = paths.iter().map(|path| files::identity(path)).collect();
+    let rule = trace.rule.as_deref().unwrap_or_default();
+    Some(Kept {
+        file: folder
+            .join("derived")
+            .join(format!("{:016x}", trace.rows.fingerprint(0..trace.rows.len()))),
+        key: format!(
+            "{} {:08x} {} {rule}",
+            files::program(),
+            trace.rows.sum(),
+            identities?.join(" ")
+        ),
+    })
 }
 
 /// The same trace with the picks that another rule reads.

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use crate::diagnose::Tail;
 
-use super::safe::{Kind, clusters, tab_width};
 use super::theme::{Role, Theme};
+use crate::text::safe::{Kind, clusters, tab_width};
+use crate::text::thousands;
 
 /// A stretch of a passage: foreign text, or a remark of ours.
 #[derive(Debug, Clone)]
@@ -131,7 +132,7 @@ impl<'a> Passage<'a> {
                     if shown < rest.end {
                         let hidden = text[shown..rest.end].chars().count();
                         passage.push(
-                            format!("\n{rule} {} more characters (z) {rule}", grouped(hidden)),
+                            format!("\n{rule} {} more characters (z) {rule}", thousands(hidden)),
                             shown,
                             Role::Mark,
                         );
@@ -144,7 +145,7 @@ impl<'a> Passage<'a> {
             let chars = text[end..].chars().count();
             let mark = format!(" {}", theme.folded(tail.count.saturating_sub(1)));
             passage.push(mark, end, Role::Evidence);
-            passage.push(format!(" · {} characters (z)", grouped(chars)), end, Role::Mark);
+            passage.push(format!(" · {} characters (z)", thousands(chars)), end, Role::Mark);
         }
         passage
     }
@@ -215,19 +216,6 @@ fn fold_at(text: &str, folds: bool) -> usize {
         Some((at, _)) if folds && text[at..].chars().nth(AFTER_MATCH).is_some() => at,
         _ => text.len(),
     }
-}
-
-/// A count with a comma every three digits.
-pub fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A line being filled.

@@ -280,7 +280,7 @@ impl Input {
 
 /// Typed or pasted text, every blank kept.
 fn typed(text: &str, theme: &Theme) -> String {
-    super::safe::clusters(text, theme.ascii)
+    crate::text::safe::clusters(text, theme.ascii)
         .map(|cluster| cluster.shown)
         .collect()
 }

@@ -19,6 +19,7 @@ mod screens;
 mod sitting;
 mod tiny;
 mod tokens;
+mod untrusted;
 
 use std::path::PathBuf;
 

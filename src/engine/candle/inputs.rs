@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use super::CandleEngine;
 use super::kernel;
 use crate::engine::{Ask, Request, Scores};
+use crate::text::is_python_space;
 
 /// A request whose scores are not all there.
 #[derive(Debug)]
@@ -133,9 +134,7 @@ pub fn encode_pair(
         }
         return Ok((vec![empty], continuation));
     }
-    // White space as Python's rstrip sees it.
-    let is_space = |c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c);
-    let kept = prompt.trim_end_matches(is_space);
+    let kept = prompt.trim_end_matches(is_python_space);
     let whole = engine.encode(&format!("{prompt}{continuation}"), special)?;
     let mut context = engine.encode(kept, special)?;
     let rest = whole.get(context.len()..).unwrap_or_default().to_vec();

@@ -17,8 +17,8 @@ use tokenizers::{AddedToken, PreTokenizerWrapper, SplitDelimiterBehavior};
 
 use super::config::{Config, token_ids};
 use super::gguf::Metadata;
-use super::weights::hex;
 use crate::engine::ChatTemplate;
+use crate::text::hex;
 
 /// How special tokens are added around a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,7 @@ use safetensors::SafeTensors;
 use sha2::{Digest, Sha256};
 
 use super::storage::Storage;
+use crate::text::hex;
 
 /// One tensor: which bytes of which file.
 #[derive(Debug, Clone)]
@@ -243,11 +244,6 @@ impl Weights {
             }
         }
     }
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The safetensors files that make up a model folder.

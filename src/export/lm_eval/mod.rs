@@ -90,12 +90,12 @@ fn write_part(trace: &Trace, rows: &[usize], seed: Option<i64>, folder: &Path, d
             text.push_str(&python_json(&sample, Layout::OneLine));
             text.push('\n');
         }
-        crate::store::write_aside(&path, text.as_bytes())?;
+        crate::files::write_aside(&path, text.as_bytes())?;
         written.push(path);
     }
     let path = folder.join(format!("results_{date}.json"));
     let results = results::results(&tasks, &setting);
-    crate::store::write_aside(&path, python_json(&results, Layout::Indented(2)).as_bytes())?;
+    crate::files::write_aside(&path, python_json(&results, Layout::Indented(2)).as_bytes())?;
     written.push(path);
     Ok(written)
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::text::safe::pasteable;
+use crate::text::thousands;
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::panes::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::panes::{Room, categories, letters, rows, why};
@@ -452,16 +454,17 @@ impl App {
             return;
         };
         let is_cloze = record.logprobs.is_some();
-        let text = if is_cloze {
-            record.prompt.clone()
-        } else {
-            record.reasoning.clone()
-        };
-        let chars = crate::tui::passage::grouped(text.chars().count());
+        let text = if is_cloze { &record.prompt } else { &record.reasoning };
+        let (text, left_out) = pasteable(text);
+        let chars = thousands(text.chars().count());
         let what = if is_cloze { "prompt" } else { "output" };
         self.effect(Effect::Copy(text));
+        let left_out = match left_out {
+            0 => String::new(),
+            left_out => format!(", {} control characters left out", thousands(left_out)),
+        };
         self.say(format!(
-            "{what} copied: {chars} characters (where the terminal allows OSC 52)"
+            "{what} copied: {chars} characters{left_out} (where the terminal allows OSC 52)"
         ));
     }
 }

@@ -7,12 +7,12 @@ use ratatui::text::Span;
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
+use crate::text::safe::one_line;
+use crate::text::thousands;
 use crate::tui::compare::Places;
 use crate::tui::keymap::{self, Screen};
 use crate::tui::live;
 use crate::tui::panes::{Room, SMALLEST, filter_line};
-use crate::tui::passage::grouped;
-use crate::tui::safe::one_line;
 use crate::tui::shelf::Side;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{line, right};
@@ -175,7 +175,7 @@ impl App {
         if room == Room::Tiny {
             let text = format!(
                 " {} rows · too small for all panes ({}x{}): rows only",
-                grouped(total.rows),
+                thousands(total.rows),
                 SMALLEST.0,
                 SMALLEST.1
             );
@@ -197,7 +197,7 @@ impl App {
             Span::styled(invalid, theme.style(Role::Invalid)),
         ];
         let end_width: usize = end.iter().map(Span::width).sum();
-        let mut parts = vec![grouped(total.rows) + if room == Room::Wide { " rows" } else { "" }];
+        let mut parts = vec![thousands(total.rows) + if room == Room::Wide { " rows" } else { "" }];
         if total.is_clustered() && room == Room::Wide {
             let per = total.rows as f64 / total.questions.max(1) as f64;
             let per = if (per - per.round()).abs() < 0.01 {
@@ -205,7 +205,7 @@ impl App {
             } else {
                 format!("{per:.1}")
             };
-            parts.push(format!("{} questions × {per}", grouped(total.questions)));
+            parts.push(format!("{} questions × {per}", thousands(total.questions)));
         }
         if room == Room::Wide {
             let exams: Vec<&str> = snapshot
@@ -287,17 +287,17 @@ impl App {
         let mut text = match room {
             Room::Wide => {
                 let questions = if total.is_clustered() || total.questions != total.rows {
-                    format!(" · {} questions", grouped(total.questions))
+                    format!(" · {} questions", thousands(total.questions))
                 } else {
                     String::new()
                 };
                 format!(
                     "{} of {}{questions}",
-                    grouped(total.rows),
-                    grouped(snapshot.rows().len())
+                    thousands(total.rows),
+                    thousands(snapshot.rows().len())
                 )
             }
-            _ => grouped(total.rows),
+            _ => thousands(total.rows),
         };
         if !selected.is_complete && selected.searched > 0 {
             let share = selected.searched * 100 / snapshot.rows().len().max(1);

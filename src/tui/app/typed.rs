@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::export::{ALL, Extra, Options, Target};
+use crate::text::thousands;
 use crate::tui::keymap::{self, Screen};
 use crate::tui::panes::export::{self, Dialog, Scope};
 use crate::tui::panes::filter_line::{self, FilterLine};
@@ -304,8 +305,8 @@ impl App {
                 if matches!(self.overlay, Some(Overlay::Export(_))) {
                     self.overlay = None;
                 }
-                let rows = crate::tui::passage::grouped(rows);
-                let bytes = crate::tui::passage::grouped(usize::try_from(bytes).unwrap_or(usize::MAX));
+                let rows = thousands(rows);
+                let bytes = thousands(usize::try_from(bytes).unwrap_or(usize::MAX));
                 self.say(format!("{rows} {noun} written to {} ({bytes} bytes)", path.display()));
             }
             Err(error) => match &mut self.overlay {

@@ -1,5 +1,6 @@
 //! The view as a command that opens it again, and a view that was asked for when the program began.
 
+use crate::text::safe::pasteable;
 use crate::tui::compare::Listed;
 use crate::tui::keymap::Screen;
 use crate::tui::panes::output::Find;
@@ -169,7 +170,11 @@ impl App {
                 command.push_str(&format!(" {flag} '{}'", text.replace('\'', "'\\''")));
             }
         }
-        self.say(format!("copied: {command}"));
+        let (command, left_out) = pasteable(&command);
+        self.say(match left_out {
+            0 => format!("copied: {command}"),
+            left_out => format!("copied without {left_out} control characters, which no shell line holds: {command}"),
+        });
         self.effect(Effect::Copy(command));
     }
 }

@@ -6,8 +6,9 @@ use ratatui::text::Span;
 
 use crate::compare::Pairing;
 use crate::record::{Record, letter};
-use crate::tui::passage::{Laid, grouped};
-use crate::tui::safe::one_line;
+use crate::text::safe::one_line;
+use crate::text::thousands;
+use crate::tui::passage::Laid;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{Cursor, laid, line, select_line, window};
 
@@ -38,8 +39,8 @@ impl Compare {
             .count();
         let title = format!(
             "{} questions changed, {} with another key: not compared",
-            grouped(list.len()),
-            grouped(golds)
+            thousands(list.len()),
+            thousands(golds)
         );
         let inner = window(buffer, area, &title, "j/k · x or Esc back", theme);
         let tall = (list.len() as u16).clamp(1, (inner.height / 3).max(1));

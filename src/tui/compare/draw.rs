@@ -7,12 +7,12 @@ use ratatui::text::Span;
 use crate::compare::{Difference, Quadrant};
 use crate::extract::Rule;
 use crate::record::{INVALID, Record};
+use crate::text::safe::one_line;
+use crate::text::thousands;
 use crate::trace::Rows;
 use crate::tui::panes::Room;
 use crate::tui::panes::output::{Find, verdict};
 use crate::tui::panes::rows::{pad, pick_role};
-use crate::tui::passage::grouped;
-use crate::tui::safe::one_line;
 use crate::tui::shelf::Side;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{frame, laid, line, right};
@@ -139,9 +139,13 @@ impl Compare {
             Span::styled(format!(" {}", share(|(_, b)| b)), theme.style(Role::Strong)),
         ];
         let of = if is_wide {
-            format!("   paired {} of {}", grouped(pairs), grouped(self.paired.a.rows.len()))
+            format!(
+                "   paired {} of {}",
+                thousands(pairs),
+                thousands(self.paired.a.rows.len())
+            )
         } else {
-            format!("  paired {}  changed {}", grouped(pairs), grouped(changed))
+            format!("  paired {}  changed {}", thousands(pairs), thousands(changed))
         };
         spans.push(Span::styled(of, theme.style(Role::Dim)));
         if is_wide && !workspace.filter.is_empty() {
@@ -154,7 +158,7 @@ impl Compare {
                 (_, true) => ("the ids agree, no question does ".to_owned(), Role::Warning),
                 (0, _) => (String::new(), Role::Dim),
                 (1, _) => ("1 question changed: x ".to_owned(), Role::Warning),
-                (many, _) => (format!("{} questions changed: x ", grouped(many)), Role::Warning),
+                (many, _) => (format!("{} questions changed: x ", thousands(many)), Role::Warning),
             };
             right(buffer, area, 0, vec![Span::styled(text, theme.style(role))]);
         }
@@ -167,7 +171,7 @@ impl Compare {
             "95%"
         };
         let inner = frame(buffer, area, "Paired", kind, false, theme);
-        let count = |quadrant| grouped(tally::count(&self.tallied, quadrant));
+        let count = |quadrant| thousands(tally::count(&self.tallied, quadrant));
         let mut lines = vec![
             format!("             {:>8} {:>9}", "B ok", "B wrong"),
             format!(
@@ -207,7 +211,7 @@ impl Compare {
                 "decided: yes, since {:.0}% of the pairs",
                 at as f64 * 100.0 / pairs as f64
             ),
-            (None, Some(needed)) => format!("decided: no; would take {} pairs", grouped(needed)),
+            (None, Some(needed)) => format!("decided: no; would take {} pairs", thousands(needed)),
             (None, None) => "decided: no".to_owned(),
         });
         lines
@@ -216,7 +220,7 @@ impl Compare {
     /// The same in one line, where there is no room.
     fn draw_summary(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let overall = &self.tallied.comparison.overall;
-        let count = |quadrant| grouped(tally::count(&self.tallied, quadrant));
+        let count = |quadrant| thousands(tally::count(&self.tallied, quadrant));
         let mut text = format!(
             " A only {}  B only {}  both {}  none {}",
             count(Quadrant::AOnly),
@@ -280,11 +284,11 @@ impl Compare {
 
     fn draw_list(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, theme: &Theme) {
         let list = self.list();
-        let title = format!("{}  {}", self.listed.title(), grouped(list.len()));
+        let title = format!("{}  {}", self.listed.title(), thousands(list.len()));
         let place = if list.is_empty() {
             String::new()
         } else {
-            format!("{}/{} · ", grouped(self.cursor().at + 1), grouped(list.len()))
+            format!("{}/{} · ", thousands(self.cursor().at + 1), thousands(list.len()))
         };
         let remark = format!("{place}Tab: A only / B only / changed pick");
         let inner = frame(buffer, area, &title, &remark, true, theme);
@@ -410,9 +414,9 @@ impl Compare {
     ) -> String {
         let (said, _) = verdict(record, theme.ascii);
         let what = if self.reading.prompts {
-            format!("prompt, {} chars", grouped(record.prompt.chars().count()))
+            format!("prompt, {} chars", thousands(record.prompt.chars().count()))
         } else {
-            format!("{} chars", grouped(record.reasoning_chars.max(0) as usize))
+            format!("{} chars", thousands(record.reasoning_chars.max(0) as usize))
         };
         let how = match (self.reading.prompts, self.reading.is_aligned) {
             (true, _) => " · difference",

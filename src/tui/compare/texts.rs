@@ -2,8 +2,9 @@
 
 use crate::extract::Rule;
 use crate::record::Record;
+use crate::text::thousands;
 use crate::tui::panes::output::{self, Find};
-use crate::tui::passage::{Laid, Passage, grouped};
+use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading as Read;
 use crate::tui::shelf::Side;
 use crate::tui::theme::{Role, Theme};
@@ -102,7 +103,7 @@ fn folded_beginning(
     find: Option<&Find>,
     theme: &Theme,
 ) -> (Vec<Laid>, usize) {
-    let chars = grouped(record.reasoning[..shared].chars().count());
+    let chars = thousands(record.reasoning[..shared].chars().count());
     let dots = if theme.ascii { "..." } else { "…" };
     if shared == record.reasoning.len() {
         let text = format!("{dots} (the same, {chars} chars)");
@@ -129,7 +130,7 @@ fn aligned(a: &str, b: &str, what: &str, folds: bool, width: usize, theme: &Them
     let mut sides: [Vec<Laid>; 2] = [Vec::new(), Vec::new()];
     let hunks = hunks(a, b);
     if hunks.iter().all(|hunk| hunk.is_equal) {
-        let text = format!("the {what} are the same, {} chars", grouped(a.chars().count()));
+        let text = format!("the {what} are the same, {} chars", thousands(a.chars().count()));
         let mark = Passage::remarked(&text, Role::Strong).lay(width, theme.ascii);
         sides.iter_mut().for_each(|side| side.extend(mark.clone()));
     }

@@ -4,12 +4,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Span;
 
+use crate::text::safe::one_line;
+use crate::text::thousands;
 use crate::tui::panes::Room;
 use crate::tui::panes::output;
 use crate::tui::panes::rows::pad;
-use crate::tui::passage::grouped;
 use crate::tui::reading::Reading;
-use crate::tui::safe::one_line;
 use crate::tui::snapshot::pick_text;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{frame, laid, line, right, solid_bar};
@@ -129,7 +129,7 @@ impl Lab {
         } = report.total;
         let share = |count: usize| format!("{:.1}", count as f64 * 100.0 / rows.max(1) as f64);
         let end = vec![
-            Span::styled(format!("{} outputs  ", grouped(rows)), theme.style(Role::Dim)),
+            Span::styled(format!("{} outputs  ", thousands(rows)), theme.style(Role::Dim)),
             Span::styled(
                 format!("correct {} -> {}%  ", share(right_before), share(right_after)),
                 theme.style(Role::Correct),
@@ -159,7 +159,7 @@ impl Lab {
             (Some(error), ..) => (one_line(error, usize::from(area.width) / 3, theme.ascii), Role::Warning),
             (None, true, _) => ("reading…".to_owned(), Role::Dim),
             (None, false, 0) => (":adopt takes it over".to_owned(), Role::Dim),
-            (None, false, rows) => (format!("gave up on {} rows", grouped(rows)), Role::Warning),
+            (None, false, rows) => (format!("gave up on {} rows", thousands(rows)), Role::Warning),
         };
         right(
             buffer,
@@ -185,7 +185,7 @@ impl Lab {
             };
             let spans = vec![
                 Span::styled(marker, theme.style(Role::Focus)),
-                Span::raw(format!("{:<18} {:>7} ", kind.label(), grouped(count))),
+                Span::raw(format!("{:<18} {:>7} ", kind.label(), thousands(count))),
                 solid_bar(count, most, bar, role, theme),
             ];
             line(buffer, inner, at as u16, spans);
@@ -213,7 +213,10 @@ impl Lab {
                     .replace("wrong", "x")
                     .replace(" -> ", ">");
                 let role = if at == self.kind { Role::Selected } else { Role::Plain };
-                spans.push(Span::styled(format!(" {short} {} ", grouped(count)), theme.style(role)));
+                spans.push(Span::styled(
+                    format!(" {short} {} ", thousands(count)),
+                    theme.style(role),
+                ));
                 spans.push(Span::raw(" "));
             }
             line(buffer, area, row as u16, spans);
@@ -232,7 +235,7 @@ impl Lab {
         let place = if rows.is_empty() {
             String::new()
         } else {
-            format!("{}/{}", grouped(self.cursor().at + 1), grouped(rows.len()))
+            format!("{}/{}", thousands(self.cursor().at + 1), thousands(rows.len()))
         };
         let inner = frame(buffer, area, self.kind().label(), &place, !self.is_typing, theme);
         let (Some(snapshot), Some(report)) = (workspace.snapshot.as_deref(), report) else {

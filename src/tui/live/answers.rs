@@ -7,13 +7,12 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::diagnose::repeated_tail;
 use crate::record::{Record, letter, letter_index};
-use crate::tui::safe;
+use crate::text::{duration, safe, thousands};
 use crate::tui::theme::Role;
 
 use super::Live;
 use super::exam::{ExamState, Landed};
 use super::feed::Underway;
-use super::figures::{duration, grouped};
 use super::strip::{Strip, ending};
 
 /// Lines for the latest answers of an exam, newest first, and below them those being written, on `height` lines in all.
@@ -268,7 +267,7 @@ fn running(strip: Strip<'_>, live: &Live, state: &ExamState, underway: &Underway
         width,
     );
     let tokens = if width >= WIDE {
-        format!("… running {:>5} tok  ", grouped(underway.tokens))
+        format!("… running {:>5} tok  ", thousands(underway.tokens))
     } else {
         format!("… {:>4} tok  ", underway.tokens)
     };

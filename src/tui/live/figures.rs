@@ -1,8 +1,7 @@
 //! Times, shares and rates in as few columns as they need, steady while they grow.
 
+use crate::text::{duration, thousands};
 use std::time::Duration;
-
-pub use crate::tui::passage::grouped;
 
 /// A share as points of a hundred, five columns: ` 27.1`; a dash where nothing is known.
 pub fn points(share: Option<f64>) -> String {
@@ -28,17 +27,6 @@ pub fn brackets(interval: Option<(f64, f64)>) -> String {
     interval.map_or(String::new(), |(low, high)| {
         format!("[{:.1}, {:.1}]", low * 100.0, high * 100.0)
     })
-}
-
-/// A duration by its two largest units: `42s`, `3m 10s`, `1h 02m`, `2d 03h`.
-pub fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..60 => format!("{seconds}s"),
-        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{}d {:02}h", seconds / 86_400, seconds / 3_600 % 24),
-    }
 }
 
 /// Time left in steps as coarse as the guess is: seconds, five seconds, half minutes, minutes.
@@ -71,7 +59,7 @@ pub fn rate(value: f64) -> String {
         v if !v.is_finite() || v < 0.0 => "–".to_owned(),
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
-        v if v < 9_999.5 => grouped(v.round() as usize),
+        v if v < 9_999.5 => thousands(v.round() as usize),
         v if v < 999_950.0 => format!("{:.1}k", v / 1e3),
         v => format!("{:.1}M", v / 1e6),
     }

@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
-use crate::tui::safe;
+use crate::text::{duration, safe, thousands};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets;
 
 use super::answers::latest;
 use super::exam::ExamState;
-use super::figures::{duration, grouped, percent, sparkline};
+use super::figures::{percent, sparkline};
 use super::panes;
 use super::side::{feed_remark, header, in_lines, is_tiny, notes, waiting};
 use super::strip::Strip;
@@ -150,7 +150,7 @@ fn slowest(live: &Live, state: &ExamState) -> String {
         format!(
             "slowest Q{question} at {attempt}, {}, {} tok",
             duration(at_work),
-            grouped(underway.tokens)
+            thousands(underway.tokens)
         )
     })
 }
@@ -240,7 +240,7 @@ fn side_lines(live: &Live, exam: usize, width: usize, theme: &Theme) -> Vec<Line
 fn endings(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static> {
     let mut strip = strip.put("ended ", Role::Dim);
     for (finish, count) in state.finishes.iter().filter(|(_, count)| *count > 0) {
-        let text = format!("{} {}  ", finish.name(), grouped(*count));
+        let text = format!("{} {}  ", finish.name(), thousands(*count));
         if strip.width() + text.width() <= width + 2 {
             strip = strip.text(text);
         }
@@ -256,7 +256,7 @@ fn lengths(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static> {
     if chars.is_empty() {
         return strip.line();
     }
-    let at = |share: f64| grouped(chars[((chars.len() - 1) as f64 * share).round() as usize]);
+    let at = |share: f64| thousands(chars[((chars.len() - 1) as f64 * share).round() as usize]);
     strip
         .foreign(&format!("p50 {}   p95 {}", at(0.5), at(0.95)), width, Role::Plain)
         .line()

@@ -20,13 +20,13 @@ use std::time::Duration;
 
 use crate::extract::Rule;
 use crate::run::Update;
+use crate::text::{duration, thousands};
 use crate::trace::Trace;
 
 pub use full::render_full;
 pub use side::render_side_by_side;
 
 use exam::ExamState;
-use figures::grouped;
 use landing::Landing;
 use tempo::{Left, Tokens};
 
@@ -366,19 +366,19 @@ impl Live {
             Stage::Waiting | Stage::Working => None,
             Stage::Ended { is_stopped: true } => Some(format!(
                 "stopped, {} of {} done{saved}; resume with --resume",
-                grouped(done),
-                grouped(planned)
+                thousands(done),
+                thousands(planned)
             )),
             Stage::Ended { is_stopped: false } => Some(format!(
                 "done, {} rows in {}{saved}",
-                grouped(done),
-                figures::duration(self.elapsed())
+                thousands(done),
+                duration(self.elapsed())
             )),
             Stage::Failed(_) if done == 0 => Some("failed before the first answer".to_owned()),
             Stage::Failed(_) => Some(format!(
                 "failed, {} of {} done{saved}; resume with --resume",
-                grouped(done),
-                grouped(planned)
+                thousands(done),
+                thousands(planned)
             )),
         }
     }

@@ -4,11 +4,12 @@ use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::letter;
+use crate::text::{duration, thousands};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{interval_bar, progress_bar, solid_bar};
 
 use super::exam::{ExamState, Group};
-use super::figures::{brackets, coarse, duration, grouped, percent, points, range, rate, span};
+use super::figures::{brackets, coarse, percent, points, range, rate, span};
 use super::strip::Strip;
 use super::{Live, Order};
 
@@ -24,12 +25,12 @@ pub fn interval_name(state: &ExamState) -> &'static str {
 /// How much is done: bar, share, rows.
 pub fn progress(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static> {
     let (done, planned) = (state.done(), state.planned());
-    let planned_text = grouped(planned);
+    let planned_text = thousands(planned);
     let share = done as f64 / planned.max(1) as f64;
     let rows = format!(
         "{:>6}  {:>room$} / {planned_text}",
         percent(Some(share)),
-        grouped(done),
+        thousands(done),
         room = planned_text.len()
     );
     let bar = width.saturating_sub(strip.width() + rows.width() + 1);
@@ -88,7 +89,7 @@ pub fn errors(state: &ExamState) -> (String, Role) {
     match state.errors {
         0 => ("0 errors".to_owned(), Role::Dim),
         1 => ("! 1 error".to_owned(), Role::Warning),
-        n => (format!("! {} errors", grouped(n)), Role::Warning),
+        n => (format!("! {} errors", thousands(n)), Role::Warning),
     }
 }
 
@@ -450,13 +451,17 @@ fn identical(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static>
     if attempts.are_suspiciously_equal() {
         let text = format!(
             "! sampling is off: same text in {} of {} pairs",
-            grouped(attempts.identical),
-            grouped(attempts.pairs)
+            thousands(attempts.identical),
+            thousands(attempts.pairs)
         );
         return strip.foreign(&text, width, Role::Warning).line();
     }
-    let whole = format!("questions with all {}: {}", attempts.planned(), grouped(attempts.whole));
-    let identical = format!("identical texts between seeds: {}", grouped(attempts.identical));
+    let whole = format!(
+        "questions with all {}: {}",
+        attempts.planned(),
+        thousands(attempts.whole)
+    );
+    let identical = format!("identical texts between seeds: {}", thousands(attempts.identical));
     strip
         .parts(width, &[(identical, Role::Plain), (whole, Role::Dim)])
         .line()
@@ -474,7 +479,7 @@ pub fn attempts_in_short(strip: Strip<'_>, state: &ExamState, width: usize) -> L
         (format!("seeds{}", seeds.join(" ")), Role::Plain),
         (format!("majority{}", of_whole(attempts.right_by_majority)), Role::Plain),
         (format!("any{}", of_whole(attempts.right_by_any)), Role::Plain),
-        (format!("same texts {}", grouped(attempts.identical)), Role::Dim),
+        (format!("same texts {}", thousands(attempts.identical)), Role::Dim),
     ];
     strip.parts(width, &parts).line()
 }
@@ -487,7 +492,7 @@ pub fn causes(strip: &Strip, state: &ExamState, width: usize, height: usize) -> 
     let mut lines = Vec::new();
     let mut line = strip.clone();
     for (cause, count) in &state.causes {
-        let count = grouped(*count);
+        let count = thousands(*count);
         let needed = cause.width() + 1 + count.len();
         if line.width() > 0 && line.width() + 3 + needed > width {
             lines.push(line.line());

@@ -6,18 +6,18 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use crate::engine::Pulse;
+use crate::text::{duration, safe, thousands};
 use crate::tui::passage::Passage;
-use crate::tui::safe;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets;
 
 use super::answers::latest;
 use super::exam::ExamState;
-use super::figures::{duration, percent, rate};
+use super::figures::{percent, rate};
 use super::panes;
 use super::strip::Strip;
 use super::tempo::Tokens;
-use super::{Live, Stage, figures::grouped};
+use super::{Live, Stage};
 
 /// Narrower or lower than this only lines of text are shown.
 pub const SMALLEST: (u16, u16) = (60, 15);
@@ -409,7 +409,7 @@ pub fn feed_remark(state: &ExamState) -> String {
     if state.feed.is_held() {
         let newer = state.feed.sight(state.feed.last_height()).newer;
         notes.push(if newer > 0 {
-            format!("held, {} newer", grouped(newer))
+            format!("held, {} newer", thousands(newer))
         } else {
             "held".to_owned()
         });

@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::tui::safe;
+use crate::text::safe;
 use crate::tui::theme::{Role, Theme};
 
 /// A line being put together.

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use crate::tui::safe::one_line;
+use crate::text::safe::one_line;
 use crate::tui::snapshot::{CategoryTally, Report, Snapshot, Tally};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{Cursor, frame, interval_bar, line, select_line};

@@ -8,8 +8,8 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::export::ALL;
-use crate::tui::passage::grouped;
-use crate::tui::safe::one_line;
+use crate::text::safe::one_line;
+use crate::text::{size, thousands};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{Input, centered, line, window};
 
@@ -199,7 +199,7 @@ impl Dialog {
         let size = match self.sizes.bytes_a_row {
             Some(bytes) => {
                 let each = if self.scope == Scope::Pairs { 2.0 * bytes } else { bytes };
-                format!(", about {} as JSONL", bytes_text(each * self.rows() as f64))
+                format!(", about {} as JSONL", size((each * self.rows() as f64) as u64))
             }
             None => String::new(),
         };
@@ -208,7 +208,7 @@ impl Dialog {
         let count = if is_counting {
             "counting the rows…".to_owned()
         } else {
-            format!("{} {noun}{size}", grouped(self.rows()))
+            format!("{} {noun}{size}", thousands(self.rows()))
         };
         line(buffer, inner, 0, vec![Span::styled(count, theme.style(Role::Strong))]);
         let scope = Scope::ALL
@@ -267,16 +267,6 @@ impl Dialog {
                 vec![Span::styled(laid.text(), theme.style(role))],
             );
         }
-    }
-}
-
-fn bytes_text(bytes: f64) -> String {
-    if bytes >= 1e6 {
-        format!("{:.1} MB", bytes / 1e6)
-    } else if bytes >= 1e3 {
-        format!("{:.0} kB", bytes / 1e3)
-    } else {
-        format!("{bytes:.0} bytes")
     }
 }
 

@@ -7,8 +7,8 @@ use ratatui::text::Span;
 use unicode_width::UnicodeWidthStr;
 
 use crate::filter::{Completion, Filter, State};
-use crate::tui::passage::grouped;
-use crate::tui::safe::{inline, one_line};
+use crate::text::safe::{inline, one_line};
+use crate::text::thousands;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{Cursor, Input, frame, line};
 use crate::tui::worker::View;
@@ -186,7 +186,7 @@ impl FilterLine {
         let inner = frame(buffer, place, "", &remark, false, theme);
         for (at, completion) in shown.iter().enumerate() {
             let word = super::rows::pad(&completion.word, widest, theme);
-            let count = completion.count.map(grouped).unwrap_or_default();
+            let count = completion.count.map(thousands).unwrap_or_default();
             let spans = vec![
                 Span::raw(format!(" {word} ")),
                 Span::styled(format!("{count:>9}"), theme.style(Role::Dim)),

@@ -80,7 +80,7 @@ pub fn lay(
 
 /// How a pick is said in titles.
 pub fn verdict(record: &Record, ascii: bool) -> (String, Role) {
-    let pick = crate::tui::safe::one_line(&record.pick, 24, ascii);
+    let pick = crate::text::safe::one_line(&record.pick, 24, ascii);
     if record.pick == INVALID {
         (INVALID.to_owned(), Role::Invalid)
     } else if record.correct {
@@ -153,7 +153,7 @@ pub fn lengths(record: &Record, width: usize, ascii: bool) -> Vec<String> {
             Some(count) => (number(*count as f64, picks[1]), count.to_string()),
             None => (format!("{:>9}  ", "-"), "-".to_owned()),
         };
-        let text = crate::tui::safe::one_line(&format!("{text:?}"), width.saturating_sub(35), ascii);
+        let text = crate::text::safe::one_line(&format!("{text:?}"), width.saturating_sub(35), ascii);
         format!("   {name}{per_char}{per_token}{count:>6}  {text}")
     });
     std::iter::once(head).chain(lines).collect()

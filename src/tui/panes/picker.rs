@@ -6,8 +6,8 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 use unicode_width::UnicodeWidthStr;
 
-use crate::tui::passage::grouped;
-use crate::tui::safe::one_line;
+use crate::text::safe::one_line;
+use crate::text::thousands;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{Cursor, Input, centered, line, window};
 use crate::tui::worker::Sort;
@@ -210,7 +210,7 @@ impl Picker {
             let y = (at - cursor.top) as u16;
             let count = entry
                 .count
-                .map(|count| format!("{:>9}", grouped(count)))
+                .map(|count| format!("{:>9}", thousands(count)))
                 .unwrap_or_default();
             let room = usize::from(body.width).saturating_sub(self.label + 3 + count.len());
             let label = super::rows::pad(&entry.label, self.label, theme);

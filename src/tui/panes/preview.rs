@@ -5,9 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::record::{Record, letter};
-use crate::tui::passage::{Laid, Passage, grouped};
+use crate::text::safe::one_line;
+use crate::text::thousands;
+use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading;
-use crate::tui::safe::one_line;
 use crate::tui::snapshot::Snapshot;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{frame, laid, line};
@@ -193,7 +194,7 @@ impl Preview {
             lines.push(one(
                 format!(
                     "── output · {} chars{remark} ",
-                    grouped(record.reasoning_chars.max(0) as usize)
+                    thousands(record.reasoning_chars.max(0) as usize)
                 ),
                 Role::Dim,
             ));

@@ -7,9 +7,9 @@ use ratatui::text::Span;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::INVALID;
+use crate::text::safe::one_line;
+use crate::text::thousands;
 use crate::trace::Rows as Columns;
-use crate::tui::passage::grouped;
-use crate::tui::safe::one_line;
 use crate::tui::snapshot::{Snapshot, pick_text};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{frame, line};
@@ -46,7 +46,7 @@ impl Rows {
         let shown = workspace.selected.rows.len();
         let remark = match (shown, workspace.snapshot.is_some()) {
             (0, _) => String::new(),
-            _ => format!("{}/{}", grouped(workspace.cursor.at + 1), grouped(shown)),
+            _ => format!("{}/{}", thousands(workspace.cursor.at + 1), thousands(shown)),
         };
         let title = if workspace.view.by_question {
             "4 Questions"

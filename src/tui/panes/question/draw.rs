@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use ratatui::text::Span;
 
 use crate::record::Record;
-use crate::tui::passage::grouped;
+use crate::text::safe::one_line;
+use crate::text::thousands;
 use crate::tui::reading::Reading;
-use crate::tui::safe::one_line;
 use crate::tui::snapshot::{Snapshot, pick_text};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{Input, frame, laid, line, right};
@@ -140,8 +140,8 @@ impl Question {
         let place = workspace.place(self.row.unwrap_or(row)).map_or(0, |place| place + 1);
         text.push_str(&format!(
             " · {}/{}",
-            grouped(place),
-            grouped(workspace.selected.rows.len())
+            thousands(place),
+            thousands(workspace.selected.rows.len())
         ));
         if !workspace.view.filter.trim().is_empty() && area.width >= 100 {
             text.push_str(&format!(" in «{}»", one_line(&workspace.view.filter, 40, theme.ascii)));
@@ -209,7 +209,7 @@ impl Question {
                 continue;
             };
             let (verdict, _) = output::verdict(record, theme.ascii);
-            let chars = grouped(record.reasoning_chars.max(0) as usize);
+            let chars = thousands(record.reasoning_chars.max(0) as usize);
             let reading = Reading::of(record, &workspace.rule);
             let remark = reading.remark();
             let title = match (is_only, attempts.len()) {

@@ -4,8 +4,8 @@ use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::{INVALID, Record, letter};
+use crate::text::safe::one_line;
 use crate::tui::passage::{Laid, Passage};
-use crate::tui::safe::one_line;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::workspace::Workspace;
 

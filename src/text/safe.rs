@@ -192,6 +192,34 @@ pub fn inline(text: &str, ascii: bool) -> String {
     one_line(text, usize::MAX / 2, ascii)
 }
 
+/// Foreign text of any lines as a terminal can be given it: line ends and tabs stay, everything else that it would act on
+/// is shown.
+pub fn lines(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for cluster in clusters(text, false) {
+        match cluster.kind {
+            Kind::Newline => safe.push('\n'),
+            Kind::Tab => safe.push('\t'),
+            _ => safe.push_str(&cluster.shown),
+        }
+    }
+    safe
+}
+
+/// Foreign text as it may be pasted anywhere, a shell included: without controls but line ends and tabs and without marks
+/// that reorder text; and how many characters that left out.
+pub fn pasteable(text: &str) -> (String, usize) {
+    let text = text.replace("\r\n", "\n");
+    let acts = |c: &char| {
+        let reorders =
+            matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        reorders || (c.is_control() && !matches!(c, '\n' | '\t'))
+    };
+    let kept: String = text.chars().filter(|c| !acts(c)).collect();
+    let left_out = text.chars().count() - kept.chars().count();
+    (kept, left_out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,6 +244,20 @@ mod tests {
         ] {
             assert_eq!(shown(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn lines_and_tabs_stay_where_text_goes_to_a_terminal_line_by_line() {
+        let text = "a\tb\r\n\u{1b}[31mc\rd\u{202e}\n";
+        assert_eq!(lines(text), "a\tb\n␛[31mc␍d<202E>\n");
+    }
+
+    #[test]
+    fn what_is_pasted_ends_no_paste_and_says_what_it_lacks() {
+        let text = "The answer is (A).\r\n\u{1b}[201~rm -rf x\n\t\u{9b}\u{202e}👩\u{200d}💻";
+        let (kept, left_out) = pasteable(text);
+        assert_eq!(kept, "The answer is (A).\n[201~rm -rf x\n\t👩\u{200d}💻");
+        assert_eq!(left_out, 3);
     }
 
     #[test]
