@@ -7,15 +7,16 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 use markbook::benchmark::{self, DataSource, PromptPlan};
-use markbook::engine::{Ask, Control, Engine, Event, Request, candle};
+use markbook::engine::{self, Ask, Control, Event, Opened, Options, Request, Spec};
 use markbook::hub::{self, ModelName};
 
 fn main() -> Result<()> {
     let name = std::env::args().nth(1).unwrap_or_else(|| hub::SMALL.to_owned());
-    let found = hub::model(&ModelName::parse(&name)?, &mut |_| ControlFlow::Continue(()))?;
-    let mut engine = candle::load(&found.path, &candle::Options::default(), &mut |_| {
-        ControlFlow::Continue(())
-    })?;
+    let spec = Spec::Local {
+        model: ModelName::parse(&name)?,
+        options: Options::default(),
+    };
+    let Opened { mut engine, .. } = engine::open(&spec, &mut |_| ControlFlow::Continue(()))?;
 
     let mmlu = benchmark::find("mmlu")?;
     let exam = benchmark::load(mmlu, &DataSource::Embedded, "test")?;
@@ -38,7 +39,11 @@ fn main() -> Result<()> {
             for (continuation, score) in rendered.continuations.iter().zip(&scores.log_likelihoods) {
                 println!("{continuation:?} {score:.4}");
             }
-            println!("gold {}, best token {:?}", question.answer, scores.top_token);
+            println!(
+                "gold {}, best token {:?}",
+                question.answer,
+                scores.top_token.unwrap_or_default()
+            );
         }
         ControlFlow::Continue(())
     })

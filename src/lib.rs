@@ -6,6 +6,23 @@
 //! benchmark ─▶ prompt ─▶ engine ─▶ extract ─▶ record ─▶ store ─▶ stats · compare · filter · export · tui
 //! import (other tools' traces) ──────────────────────────▲
 //! ```
+//!
+//! # Floors
+//!
+//! A module may use any lower floor, and no other module of its own (`tests/integration/floors.rs` holds it to that).
+//!
+//! ```text
+//! 9  cli
+//! 8  tui
+//! 7  bench check
+//! 6  export filter import rescore run
+//! 5  benchmark compare joined store
+//! 4  diagnose notes parquet stats
+//! 3  engine trace
+//! 2  hub record
+//! 1  extract files
+//! 0  json text
+//! ```
 
 pub mod bench;
 pub mod benchmark;
@@ -32,3 +49,8 @@ pub mod store;
 pub mod text;
 pub mod trace;
 pub mod tui;
+
+#[cfg(test)]
+#[path = "../tests/integration/shared.rs"]
+#[allow(dead_code)] // the tests inside the crate use a part of it
+mod shared;

@@ -2,11 +2,41 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::engine::Finish;
 use crate::extract::argmax::{ArgMax, answer_of};
 
 /// The pick of a row from which no letter could be read.
 pub const INVALID: &str = "[invalid]";
+
+/// Why a completion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finish {
+    /// The model gave its end-of-sequence token.
+    Eos,
+    /// A stop text came.
+    Stop,
+    /// The token limit was reached.
+    Length,
+    /// The engine failed on this request.
+    Error,
+}
+
+impl Finish {
+    pub fn name(self) -> &'static str {
+        match self {
+            Finish::Eos => "eos",
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+            Finish::Error => "error",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Finish> {
+        [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error]
+            .into_iter()
+            .find(|finish| finish.name() == name)
+    }
+}
 
 /// One answer: a row of a trace. The first eleven columns are those of the public five-attempt trace sets.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

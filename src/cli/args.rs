@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::engine::Dtype;
+
 /// Run language models through MMLU and MMLU-Pro, and read every answer they gave.
 #[derive(Debug, Parser)]
 #[command(
@@ -97,7 +99,10 @@ Examples:
     #[command(after_help = "\
 Examples:
   markbook rescore outputs.zip --rule lm_eval_mmlu_pro
-  markbook rescore my-run --rule 're:(?i)final answer:? \\(?([A-J])@last' --json")]
+  markbook rescore my-run --rule 're:(?i)final answer:? \\(?([A-J])@last' --json
+
+markbook rescore --help lists the rules.",
+        after_long_help = crate::extract::help())]
     Rescore(RescoreArgs),
     /// Compare two runs, question by question
     #[command(after_help = "Example:\n  markbook compare run-a run-b --json")]
@@ -233,13 +238,6 @@ pub enum Chat {
 pub enum ChatShots {
     Turn,
     Turns,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Dtype {
-    Auto,
-    F32,
-    Bf16,
 }
 
 /// Which traces, read how.
@@ -407,6 +405,10 @@ pub struct BenchArgs {
     pub dtype: Dtype,
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive)]
     pub threads: usize,
+    /// Also: candle-transformers' own model of the same family at the same work (a folder of safetensors; llama, qwen2, qwen3,
+    /// olmo2)
+    #[arg(long, conflicts_with_all = ["rounding", "check_models"])]
+    pub stock: bool,
     /// Instead: how far bf16's log-likelihoods lie from f32's, over all questions of --data
     #[arg(long, conflicts_with = "check_models")]
     pub rounding: bool,

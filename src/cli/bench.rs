@@ -3,22 +3,25 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::{BenchArgs, Dtype};
+use super::args::BenchArgs;
 use super::plain::Plain;
-use super::prepare::engine_options;
 use super::{End, usage};
-use crate::bench::memory::{Gauge, Memory};
-use crate::bench::{ALL, Report, Sampled, Setup, families, measure, rounding, work};
+use crate::bench;
 use crate::benchmark::{DataSource, Slice};
-use crate::engine::candle::{self, CandleEngine};
-use crate::hub::{self, ModelName};
+use crate::engine::bench::{ALL, Bench, Memory, Peer, Report, Sampled, families};
+use crate::engine::{Dtype, Options};
+use crate::hub::ModelName;
 use crate::run::Update;
 use crate::text::safe_line;
+
+/// What a stock model may take for each part of the work.
+const STOCK: Duration = Duration::from_secs(6);
 
 /// Where tiny reference models lie below `$MARKBOOK_SHARED`.
 const TINY_MODELS: &str = "golden/tiny-models";
@@ -31,20 +34,17 @@ pub(super) fn bench(args: &BenchArgs) -> Result<End> {
         return compare_with_f32(args);
     }
     let mut plain = Plain::new();
-    let mut gauge = Gauge::default();
-    let (mut engine, id) = load(args, args.dtype, &mut plain, &mut gauge)?;
-    let setup = Setup {
-        name: &id,
-        all: ALL,
-        rounding: rounding::known(&engine),
-        gauge: &mut gauge,
-    };
-    let report = measure(&mut engine, setup, &mut |what| {
+    let mut model = load(args, args.dtype, &mut plain)?;
+    let mut report = model.measure(bench::work()?, ALL, &mut |what| {
         plain.tell(&Update::Status(format!("measuring: {what}")));
     })?;
+    if args.stock {
+        plain.tell(&Update::Status("measuring: candle-transformers' own model".to_owned()));
+        report.stock = Some(model.measure_stock(&bench::work()?.compared, STOCK)?);
+    }
     if let Some(rounding) = &report.rounding {
         // Without a place to keep it, it is measured again the next time.
-        let _ = rounding::keep(&engine, rounding);
+        let _ = model.keep(rounding);
     }
     plain.end();
     if args.json {
@@ -54,18 +54,17 @@ pub(super) fn bench(args: &BenchArgs) -> Result<End> {
     Ok(End::Done)
 }
 
-fn load(args: &BenchArgs, dtype: Dtype, plain: &mut Plain, gauge: &mut Gauge) -> Result<(CandleEngine, String)> {
+fn load(args: &BenchArgs, dtype: Dtype, plain: &mut Plain) -> Result<Bench> {
     let name = usage(ModelName::parse(&args.model))?;
-    let found = hub::model(&name, &mut |progress| {
-        plain.tell(&Update::Status(progress.to_string()));
+    let options = Options {
+        dtype,
+        threads: args.threads,
+        ..Options::default()
+    };
+    Bench::open(&name, &options, &mut |status| {
+        plain.tell(&Update::Status(status));
         ControlFlow::Continue(())
-    })?;
-    let options = engine_options(dtype, Some(args.threads), 32);
-    let engine = candle::load(&found.path, &options, &mut |_| {
-        gauge.look();
-        ControlFlow::Continue(())
-    })?;
-    Ok((engine, found.id))
+    })
 }
 
 fn print_json(value: &impl Serialize) -> Result<End> {
@@ -90,7 +89,7 @@ fn print_report(report: &Report) -> Result<()> {
         out,
         "  prefill         {:8.1} tokens per CPU second, {:.0} % of the f32 peak ({} tokens)",
         report.prefill.tokens_per_cpu_s,
-        100.0 * report.prefill.share_of_peak,
+        100.0 * report.prefill.share_of_peak.unwrap_or_default(),
         report.prefill.tokens
     )?;
     for (what, cloze) in [
@@ -115,8 +114,53 @@ fn print_report(report: &Report) -> Result<()> {
     if let Some(rounding) = &report.rounding {
         writeln!(out, "  against f32     {rounding}")?;
     }
+    if let Some(stock) = &report.stock {
+        print_stock(&mut out, report, stock)?;
+    }
     writeln!(out, "  memory          {}", memory_line(&report.memory))?;
     writeln!(out, "  took {:.0} s", report.wall_s)?;
+    Ok(())
+}
+
+/// candle's own model beside ours: its figures, and how many times as much ours does a CPU second.
+fn print_stock(out: &mut impl Write, report: &Report, stock: &Peer) -> Result<()> {
+    writeln!(
+        out,
+        "  candle-transformers' own model, one prompt at a time, and what markbook does in the same CPU time:"
+    )?;
+    let lines = [
+        (
+            "prefill",
+            stock.prefill.tokens_per_cpu_s,
+            report.prefill.tokens_per_cpu_s,
+            "tokens",
+        ),
+        (
+            "cloze, 0-shot",
+            stock.cloze_0shot.questions_per_cpu_s,
+            report.cloze_0shot.questions_per_cpu_s,
+            "questions",
+        ),
+        (
+            "writing",
+            stock.sample_1row.tokens_per_cpu_s,
+            report.sample_5seeds.tokens_per_cpu_s,
+            "tokens",
+        ),
+    ];
+    for (what, theirs, ours, unit) in lines {
+        let times = ours / theirs.max(f64::MIN_POSITIVE);
+        writeln!(
+            out,
+            "    {what:13} {theirs:8.2} {unit} per CPU second, markbook {times:.1} times that"
+        )?;
+    }
+    let far = stock.largest_difference;
+    writeln!(
+        out,
+        "    log-likelihoods differ by {far:.1e} at most ({} questions)",
+        stock.cloze_0shot.questions
+    )?;
     Ok(())
 }
 
@@ -146,22 +190,22 @@ fn compare_with_f32(args: &BenchArgs) -> Result<End> {
         per_subject: args.per_subject,
         ..Slice::default()
     };
-    let dataset = work::questions("mmlu", &source, &slice)?;
-    let requests = work::cloze(&dataset, 0)?;
+    let dataset = bench::questions("mmlu", &source, &slice)?;
+    let requests = bench::cloze(&dataset, 0)?;
     let mut plain = Plain::new();
-    let (mut engine, id) = load(args, Dtype::Bf16, &mut plain, &mut Gauge::default())?;
+    let mut model = load(args, Dtype::Bf16, &mut plain)?;
     let source = format!("{} mmlu questions of {}, 0-shot", requests.len(), dataset.source);
-    let rounding = rounding::measure(&mut engine, &requests, &source, &mut |share| {
+    let rounding = model.compare_with_f32(&requests, &source, &mut |share| {
         let percent = 100.0 * share;
         plain.tell(&Update::Status(format!("comparing bf16 with f32: {percent:.0} %")));
         ControlFlow::Continue(())
     })?;
     plain.end();
-    rounding::keep(&engine, &rounding)?;
+    model.keep(&rounding)?;
     if args.json {
-        return print_json(&json!({"model": id, "rounding": rounding}));
+        return print_json(&json!({"model": model.id(), "rounding": rounding}));
     }
-    println!("{}: {rounding}", safe_line(&id));
+    println!("{}: {rounding}", safe_line(model.id()));
     Ok(End::Done)
 }
 

@@ -2,22 +2,20 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::args::{Chat, ChatShots, Dtype, Settings};
+use super::args::{Chat, ChatShots, Settings};
 use super::usage;
-use crate::bench::rounding;
 use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Slice, Style};
-use crate::engine::candle::{self, CandleEngine};
-use crate::engine::{ChatTemplate, Engine, Rounding, Sampling};
+use crate::engine::{self, ChatTemplate, Engine, Model, Opened, Options, Rounding, Sampling, Spec};
 use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
 use crate::record::letter;
 use crate::run::{Exam, Method, Plan};
-use crate::store::manifest::{Data, Model, Prompting};
+use crate::store::manifest::{Data, Prompting};
 use crate::store::{self, Manifest};
 
 /// The model that `run` and `demo` take where none is named.
@@ -214,47 +212,15 @@ impl Job {
     }
 
     /// Fetches and loads the model.
-    pub(crate) fn engine(&self, watch: &mut dyn FnMut(String) -> ControlFlow<()>) -> Result<(CandleEngine, Model)> {
-        let found = hub::model(&self.model, &mut |progress| watch(progress.to_string()))?;
-        let options = engine_options(self.settings.dtype, self.settings.threads, self.settings.batch);
-        let engine = candle::load(&found.path, &options, &mut |progress| {
-            let percent = 100 * progress.done / progress.total.max(1);
-            watch(format!("{} {percent} %", progress.stage))
-        })?;
-        let name = match &self.model {
-            ModelName::Small => "SmolLM2-135M-Instruct".to_owned(),
-            _ => short_name(&found.id),
+    pub(crate) fn engine(&self, watch: &mut engine::Status) -> Result<Opened> {
+        let options = Options {
+            dtype: self.settings.dtype,
+            threads: self.settings.threads.unwrap_or(0),
+            batch: self.settings.batch,
+            ..Options::default()
         };
-        Ok((
-            engine,
-            Model {
-                name,
-                id: found.id,
-                revision: found.revision,
-            },
-        ))
-    }
-
-    /// What the manifest says of the number format: how far its log-likelihoods lie from f32's, where it is less and the
-    /// figure is known or soon measured.
-    ///
-    /// # Errors
-    /// When it was stopped. A model that cannot be compared runs all the same.
-    pub(crate) fn rounding(
-        engine: &mut CandleEngine,
-        watch: &mut dyn FnMut(String) -> ControlFlow<()>,
-    ) -> Result<Option<Rounding>> {
-        let mut stopped = false;
-        let measured = rounding::of_run(engine, &mut |share| {
-            let percent = 100.0 * share;
-            let flow = watch(format!("comparing bf16 with f32, once for this model: {percent:.0} %"));
-            stopped |= flow.is_break();
-            flow
-        });
-        match measured {
-            Err(error) if stopped => Err(error),
-            measured => Ok(measured.unwrap_or_default()),
-        }
+        let model = self.model.clone();
+        engine::open(&Spec::Local { model, options }, watch)
     }
 
     /// The plans of the exams, with manifests.
@@ -505,32 +471,11 @@ pub(crate) fn load_data(
     benchmark::load_counted(benchmark, &source, split, gold_base)
 }
 
-pub(crate) fn engine_options(dtype: Dtype, threads: Option<usize>, batch: usize) -> candle::Options {
-    candle::Options {
-        dtype: match dtype {
-            Dtype::Auto => candle::Dtype::Auto,
-            Dtype::F32 => candle::Dtype::F32,
-            Dtype::Bf16 => candle::Dtype::Bf16,
-        },
-        threads: threads.unwrap_or(0),
-        batch,
-        ..candle::Options::default()
-    }
-}
-
-/// The last part of an id or path.
-fn short_name(id: &str) -> String {
-    let last = Path::new(id)
-        .file_name()
-        .map_or_else(|| id.to_owned(), |name| name.to_string_lossy().into_owned());
-    last.strip_suffix(".gguf").unwrap_or(&last).to_owned()
-}
-
 fn default_root(model: &str) -> Result<PathBuf> {
     let runs = hub::home()?.join("runs");
     std::fs::create_dir_all(&runs).with_context(|| format!("cannot make the folder {}", runs.display()))?;
     let stamp = chrono::Local::now().format("%Y-%m-%dT%H-%M-%S");
-    let name = store::folder_name(&short_name(model));
+    let name = store::folder_name(&hub::short_name(model));
     // Two runs started within one second get different folders.
     for number in 1.. {
         let suffix = if number == 1 {

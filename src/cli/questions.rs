@@ -12,7 +12,7 @@ use super::sit::tell_washed;
 use super::stop::Stop;
 use super::{End, usage};
 use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_prompts};
-use crate::engine::candle;
+use crate::engine;
 use crate::hub::{self, ModelName};
 use crate::run::Update;
 use crate::text::safe_line;
@@ -33,8 +33,8 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
         }
         (Some(_), Chat::Auto) if style.is_cloze() => None,
         (Some(model), chat) => {
-            let found = hub::model(&usage(ModelName::parse(model))?, &mut |_| ControlFlow::Continue(()))?;
-            let template = candle::chat_template(&found.path)?;
+            let name = usage(ModelName::parse(model))?;
+            let template = engine::chat_template(&name, &mut |_| ControlFlow::Continue(()))?;
             if template.is_none() && chat == Chat::On {
                 return usage(Err(anyhow!("--chat on: {model} has no chat template")));
             }

@@ -12,7 +12,7 @@ use super::prepare::{Job, default_model};
 use super::stop::Stop;
 use super::{End, reports, traces};
 use crate::benchmark::{Dataset, Washed};
-use crate::engine::{Control, Description, Engine};
+use crate::engine::{Control, Opened, bench};
 use crate::hub;
 use crate::run::{self, Summary, Update};
 use crate::text::{safe_line, thousands};
@@ -53,16 +53,14 @@ fn work(
         Some(datasets) => datasets,
         None => job.datasets(&mut |status| watch(Update::Status(status)))?,
     };
-    let (mut engine, model) = job.engine(&mut |status| watch(Update::Status(status)))?;
-    let Description {
-        dtype, dtype_reason, ..
-    } = engine.describe();
-    if watch(Update::Status(format!("{dtype}: {dtype_reason}"))).is_break() {
+    let Opened { mut engine, model } = job.engine(&mut |status| watch(Update::Status(status)))?;
+    let description = engine.describe();
+    if watch(Update::Status(description.number_format())).is_break() {
         bail!("stopped before the first question");
     }
-    let rounding = Job::rounding(&mut engine, &mut |status| watch(Update::Status(status)))?;
-    let plans = job.plans(datasets, &engine, &model, rounding.as_ref())?;
-    run::execute(plans, &mut engine, control, watch)
+    let rounding = bench::rounding::known(&description);
+    let plans = job.plans(datasets, engine.as_ref(), &model, rounding.as_ref())?;
+    run::execute(plans, engine.as_mut(), control, watch)
 }
 
 fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
@@ -133,13 +131,7 @@ fn number_format(summary: &Summary) -> Vec<String> {
     let Some(manifest) = summary.manifests.first() else {
         return Vec::new();
     };
-    let Description {
-        dtype,
-        dtype_reason,
-        kernel,
-        ..
-    } = &manifest.settings.engine;
-    let mut lines = vec![format!("computed in {dtype} ({dtype_reason}) by {kernel}")];
+    let mut lines = vec![manifest.settings.engine.in_words()];
     lines.extend(manifest.rounding.as_ref().map(ToString::to_string));
     lines
 }

@@ -2,7 +2,9 @@
 //!
 //! An engine speaks strings, seeds and numbers; it knows no benchmark, record or screen.
 
-pub mod candle;
+mod candle;
+mod description;
+mod open;
 pub mod scripted;
 
 use std::fmt;
@@ -11,6 +13,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
+
+pub use candle::bench;
+pub use candle::{Device, Dtype, Options};
+pub use description::{Description, Local};
+pub use open::{Opened, Spec, Status, chat_template, open};
+
+pub use crate::record::Finish;
 
 /// How completions are drawn: temperature, then top-k, renormalise, then top-p, as the reference servers do it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,51 +65,20 @@ pub struct Request {
     pub ask: Ask,
 }
 
-/// Why a completion ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Finish {
-    /// The model gave its end-of-sequence token.
-    Eos,
-    /// A stop text came.
-    Stop,
-    /// The token limit was reached.
-    Length,
-    /// The engine failed on this request.
-    Error,
-}
-
-impl Finish {
-    pub fn name(self) -> &'static str {
-        match self {
-            Finish::Eos => "eos",
-            Finish::Stop => "stop",
-            Finish::Length => "length",
-            Finish::Error => "error",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Finish> {
-        [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error]
-            .into_iter()
-            .find(|finish| finish.name() == name)
-    }
-}
-
 /// The scores of one prompt's continuations.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scores {
     /// Sum of token log-probabilities (natural log) of each continuation, in the order asked.
     pub log_likelihoods: Vec<f32>,
-    /// Whether every token of the continuation was the likeliest one.
-    pub greedy: Vec<bool>,
-    /// Token count of each continuation.
-    pub continuation_tokens: Vec<usize>,
+    /// Whether every token of the continuation was the likeliest one; none where the engine cannot tell.
+    pub greedy: Option<Vec<bool>>,
+    /// Token count of each continuation; none where the engine cannot tell.
+    pub continuation_tokens: Option<Vec<usize>>,
     /// Share of all probability, right after the prompt, that fell on the first tokens of the continuations
-    /// (each different first token counted once).
-    pub mass: f32,
-    /// The text of the token the model liked best right after the prompt.
-    pub top_token: String,
+    /// (each different first token counted once); none where the engine cannot tell.
+    pub mass: Option<f32>,
+    /// The text of the token the model liked best right after the prompt; none where the engine cannot tell.
+    pub top_token: Option<String>,
 }
 
 /// One finished completion.
@@ -244,27 +222,15 @@ impl Control {
     }
 }
 
-/// What a manifest says of an engine: whatever of it moves a score.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
-pub struct Description {
-    /// `candle`, `scripted`, ...
-    pub engine: String,
-    /// The architecture's name, e.g. `llama`.
-    pub architecture: String,
-    /// `f32` or `bf16`.
-    pub dtype: String,
-    /// Why that one, in words.
-    #[serde(default)]
-    pub dtype_reason: String,
-    /// Which code computed, e.g. `packed f32 avx512`.
-    pub kernel: String,
-    pub device: String,
-    pub threads: usize,
-    /// Longest sequence in tokens.
-    pub context: usize,
-    pub weights_sha256: Option<String>,
-    pub tokenizer_sha256: Option<String>,
-    pub load_cpu_s: f64,
+/// The model of a run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Model {
+    /// For titles: the last part of the id or path.
+    pub name: String,
+    /// Hub id, path, or `smollm2-135m`.
+    pub id: String,
+    /// Resolved commit, for hub models.
+    pub revision: Option<String>,
 }
 
 /// How far the log-likelihoods of a model that computes in a narrow number format lie from those in f32.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use super::{
-    Ask, ChatTemplate, Completion, Control, Description, Engine, Event, Finish, Pulse, Request, Scores, Watcher,
+    Ask, ChatTemplate, Completion, Control, Description, Engine, Event, Finish, Local, Pulse, Request, Scores, Watcher,
 };
 
 /// A canned answer.
@@ -32,10 +32,10 @@ impl Reply {
         let best = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         Reply::Scores(Scores {
             log_likelihoods: values.to_vec(),
-            greedy: values.iter().map(|value| *value >= best).collect(),
-            continuation_tokens: vec![1; values.len()],
-            mass: values.iter().map(|value| value.exp()).sum::<f32>().min(1.0),
-            top_token: String::new(),
+            greedy: Some(values.iter().map(|value| *value >= best).collect()),
+            continuation_tokens: Some(vec![1; values.len()]),
+            mass: Some(values.iter().map(|value| value.exp()).sum::<f32>().min(1.0)),
+            top_token: Some(String::new()),
         })
     }
 }
@@ -64,16 +64,15 @@ impl ScriptedEngine {
         ScriptedEngine {
             script: Box::new(script),
             delay: Duration::ZERO,
-            description: Description {
-                engine: "scripted".into(),
+            description: Description::Scripted(Local {
                 architecture: "none".into(),
                 dtype: "f32".into(),
                 kernel: "none".into(),
                 device: "none".into(),
                 threads: 1,
                 context: 2048,
-                ..Description::default()
-            },
+                ..Local::default()
+            }),
             template: None,
         }
     }
@@ -351,7 +350,7 @@ mod tests {
         parrot()
             .run(vec![score(0, 0), sample(1, 1, 100)], &Control::new(2), &mut |event| {
                 match event {
-                    Event::Scored { id, scores, .. } => scored.push((id, scores.greedy)),
+                    Event::Scored { id, scores, .. } => scored.push((id, scores.greedy.unwrap())),
                     Event::Completed { id, completion, .. } => {
                         completed.push((id, completion.attempt, completion.text, completion.finish));
                     }

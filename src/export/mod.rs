@@ -149,7 +149,7 @@ impl Options {
             target,
             force: false,
             with: Vec::new(),
-            rule: Rule::parse(crate::extract::ALL[0].0)?,
+            rule: Rule::default(),
             notes: std::collections::HashMap::new(),
             marks: HashSet::new(),
             labels: std::collections::HashMap::new(),

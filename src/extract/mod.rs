@@ -17,48 +17,27 @@ use anyhow::{Result, bail};
 
 use argmax::ArgMax;
 pub use harness::{exact_match, postprocess};
-use named::Named;
+pub use named::{ALL, Known};
 use pattern::Pattern;
 pub(crate) use pattern::states;
 
-/// The named rules: name and what it does. The first is the default.
-pub const ALL: [(&str, &str); 6] = [
-    (
-        "lm_eval_mmlu_pro",
-        r"the harness: first `answer is \(?([A-J])\)?`, else [invalid]",
-    ),
-    (
-        "tiger_chain",
-        "the MMLU-Pro authors: that; else the first line with `answer: X`; else the last letter that stands alone",
-    ),
-    ("tiger_api_chain", "tiger_chain after deleting every `**`"),
-    (
-        "tiger_final_old",
-        "the authors' last step before July 2024: the last capital A-J anywhere",
-    ),
-    ("tiger_chain_old", "tiger_chain with that older last step"),
-    (
-        "lm_eval_mmlu_generative",
-        "the harness: the first line, white space stripped",
-    ),
-];
-
-/// How a rule is written, for `--help` and the regex lab.
-pub const RULES_HELP: &str = r"A rule is a name, or a pattern of your own:
-  lm_eval_mmlu_pro            the harness: first `answer is \(?([A-J])\)?`, else [invalid]
-  tiger_chain                 the MMLU-Pro authors' three steps; tiger_api_chain deletes every `**` first
-  tiger_final_old             their last step before July 2024 (last capital A-J); tiger_chain_old: the chain with it
-  lm_eval_mmlu_generative     the harness: the first line, white space stripped
-  re:PATTERN                  first match; the pick is the first group that holds something, else the whole match
+/// How a rule is written, for `--help`.
+pub fn help() -> String {
+    let named = ALL.iter().map(|known| format!("  {:27} {}\n", known.name, known.about));
+    let scored = argmax::ALL.iter().map(|(name, about)| format!("  {name:27} {about}\n"));
+    format!(
+        r"A rule is a name, or a pattern of your own:
+{}  re:PATTERN                  first match; the pick is the first group that holds something, else the whole match
   re:PATTERN@last  @2  @-2    the last match, the second, the last but one (@first to end a pattern in `@2` itself)
   RULE ?? RULE                the second where the first reads nothing; `?? =C` is a fixed pick
   think:RULE                  only the text after the last `</think>` (all of it where there is none)
 For rows of log-likelihoods (other rows keep their picks, as these do under the rules above):
-  argmax                      the highest log-likelihood (the harness's acc)
-  argmax_per_char, argmax_per_byte, argmax_per_token
-                              the highest per character (acc_norm), UTF-8 byte (acc_bytes) or token of the answer
-Patterns are those of Rust's regex crate; look-around and back-references work too. A row whose text takes a pattern too
-many steps is [invalid] and flagged rule_limit. Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'";
+{}Patterns are those of Rust's regex crate; look-around and back-references work too. A row whose text takes a pattern too
+many steps is [invalid] and flagged {FLAG_LIMIT}. Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'",
+        named.collect::<String>(),
+        scored.collect::<String>()
+    )
+}
 
 /// The flag of a row on which a pattern gave up.
 pub const FLAG_LIMIT: &str = "rule_limit";
@@ -79,7 +58,7 @@ pub struct Rule {
 
 #[derive(Debug, Clone)]
 enum Reader {
-    Named(Named),
+    Named(&'static Known),
     Pattern(Box<Pattern>),
     Fixed(String),
 }
@@ -107,7 +86,7 @@ pub struct Extraction<'t> {
 }
 
 impl Rule {
-    /// The rule of a name or pattern, as [`RULES_HELP`] says.
+    /// The rule of a name or pattern, as [`help`] says.
     pub fn parse(name: &str) -> Result<Rule> {
         if let Some(argmax) = ArgMax::from_name(name.trim()) {
             return Ok(Rule::of_scores(argmax));
@@ -199,9 +178,9 @@ impl Rule {
 impl Default for Rule {
     /// The harness's rule for MMLU-Pro.
     fn default() -> Rule {
-        let readers = vec![Reader::Named(Named::default())];
+        let readers = vec![Reader::Named(&ALL[0])];
         Rule {
-            name: ALL[0].0.to_owned(),
+            name: ALL[0].name.to_owned(),
             argmax: None,
             after_thinking: false,
             readers,
@@ -260,7 +239,7 @@ fn parse_reader(text: &str) -> Result<Reader> {
     if let Some(pick) = text.strip_prefix('=') {
         return Ok(Reader::Fixed(pick.to_owned()));
     }
-    match Named::from_name(text) {
+    match Known::find(text) {
         Some(named) => Ok(Reader::Named(named)),
         None => {
             bail!("unknown rule `{text}`; known are {}", known_rules())
@@ -270,19 +249,21 @@ fn parse_reader(text: &str) -> Result<Reader> {
 
 /// What may be named as a rule, for messages.
 pub fn known_rules() -> String {
-    let names: Vec<&str> = ALL.iter().chain(&argmax::ALL).map(|(name, _)| *name).collect();
-    format!("{}, re:PATTERN and think:RULE", names.join(", "))
+    format!("{}, re:PATTERN and think:RULE", names().collect::<Vec<_>>().join(", "))
+}
+
+/// The names of all rules.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let scored = argmax::ALL.iter().map(|(name, _)| *name);
+    ALL.iter().map(|known| known.name).chain(scored)
 }
 
 /// The first named rule that reads this pick from the text (`None`: reads nothing); `None` where no rule does.
 pub fn rule_that_gives(text: &str, pick: Option<&str>) -> Option<&'static str> {
-    let known = ALL
-        .iter()
-        .map(|(name, _)| *name)
-        .filter(|name| *name != "lm_eval_mmlu_generative");
-    known
-        .into_iter()
-        .find(|name| Named::from_name(name).is_some_and(|named| named.read(text).pick == pick))
+    let mut telling = ALL.iter().filter(|known| !known.reads_anything);
+    telling
+        .find(|known| known.read(text).pick == pick)
+        .map(|known| known.name)
 }
 
 #[cfg(test)]
@@ -383,9 +364,10 @@ mod tests {
 
     #[test]
     fn every_listed_name_is_a_rule_and_stands_in_the_help() {
-        for (name, _) in ALL.iter().chain(&argmax::ALL) {
-            assert_eq!(Rule::parse(name).unwrap().name(), *name);
-            assert!(RULES_HELP.contains(name));
+        let help = help();
+        for name in names() {
+            assert_eq!(Rule::parse(name).unwrap().name(), name);
+            assert!(help.contains(&format!("  {name} ")), "{help}");
         }
     }
 

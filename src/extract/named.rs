@@ -15,83 +15,115 @@ use crate::text::{is_python_space, strip, strip_start};
 static ANSWER_IS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("answer is "));
 static NSWER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("nswer:"));
 
-/// A rule of [`super::ALL`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Named {
-    #[default]
-    LmEvalMmluPro,
-    TigerChain,
-    TigerApiChain,
-    TigerFinalOld,
-    TigerChainOld,
-    LmEvalMmluGenerative,
+/// A named rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// The match that gives the pick, and the step that found it, from 1.
+    decide: fn(&str) -> Option<(Match, u8)>,
+    /// Every match of the step that decides, in text order.
+    matches: fn(&str) -> Vec<Match>,
+    /// Whether every text has a pick by it, so that it says nothing of where a stored pick came from.
+    pub reads_anything: bool,
 }
 
-impl Named {
-    pub(super) fn from_name(name: &str) -> Option<Named> {
-        Some(match name {
-            "lm_eval_mmlu_pro" => Named::LmEvalMmluPro,
-            "tiger_chain" => Named::TigerChain,
-            "tiger_api_chain" => Named::TigerApiChain,
-            "tiger_final_old" => Named::TigerFinalOld,
-            "tiger_chain_old" => Named::TigerChainOld,
-            "lm_eval_mmlu_generative" => Named::LmEvalMmluGenerative,
-            _ => return None,
-        })
+/// The named rules. The first is the default.
+pub const ALL: [Known; 6] = [
+    Known {
+        name: "lm_eval_mmlu_pro",
+        about: r"the harness: first `answer is \(?([A-J])\)?`, else [invalid]",
+        decide: |text| answer_is(text).next().map(|found| (found, 1)),
+        matches: |text| answer_is(text).collect(),
+        reads_anything: false,
+    },
+    Known {
+        name: "tiger_chain",
+        about: "the MMLU-Pro authors: that; else the first line with `answer: X`; else the last letter that stands alone",
+        decide: |text| chain(text, last_standing_alone),
+        matches: |text| matches_of_chain(text, last_standing_alone),
+        reads_anything: false,
+    },
+    Known {
+        name: "tiger_api_chain",
+        about: "tiger_chain after deleting every `**`",
+        decide: unstarred_chain,
+        matches: |text| {
+            let stripped = Unstarred::new(text);
+            let found = matches_of_chain(&stripped.text, last_standing_alone);
+            found.into_iter().map(|found| stripped.in_original(&found)).collect()
+        },
+        reads_anything: false,
+    },
+    Known {
+        name: "tiger_final_old",
+        about: "the authors' last step before July 2024: the last capital A-J anywhere",
+        decide: |text| last_capital(text).map(|found| (found, 1)),
+        matches: |text| last_capital(text).into_iter().collect(),
+        reads_anything: false,
+    },
+    Known {
+        name: "tiger_chain_old",
+        about: "tiger_chain with that older last step",
+        decide: |text| chain(text, last_capital),
+        matches: |text| matches_of_chain(text, last_capital),
+        reads_anything: false,
+    },
+    Known {
+        name: "lm_eval_mmlu_generative",
+        about: "the harness: the first line, white space stripped",
+        decide: |text| Some((first_line(text), 1)),
+        matches: |text| vec![first_line(text)],
+        reads_anything: true,
+    },
+];
+
+impl Known {
+    pub(super) fn find(name: &str) -> Option<&'static Known> {
+        ALL.iter().find(|known| known.name == name)
     }
 
-    pub(super) fn read(self, text: &str) -> Extraction<'_> {
-        let (found, step) = self.decide(text);
-        let step = if found.is_some() { step } else { 0 };
+    pub(super) fn read<'t>(&self, text: &'t str) -> Extraction<'t> {
+        let Some((found, step)) = (self.decide)(text) else {
+            return Extraction::default();
+        };
         Extraction {
-            pick: found.as_ref().map(|found| &text[found.letter.clone()]),
-            found,
+            pick: Some(&text[found.letter.clone()]),
+            found: Some(found),
             step,
             flag: None,
         }
     }
 
-    /// Every match of the step that decides.
-    pub(super) fn matches(self, text: &str) -> Vec<Match> {
-        match self {
-            Named::TigerApiChain => {
-                let stripped = Unstarred::new(text);
-                let found = Named::TigerChain.matches(&stripped.text);
-                found.into_iter().map(|found| stripped.in_original(&found)).collect()
-            }
-            Named::LmEvalMmluPro => answer_is(text).collect(),
-            _ => match self.decide(text) {
-                (Some(_), 1) if matches!(self, Named::TigerChain | Named::TigerChainOld) => answer_is(text).collect(),
-                (Some(_), 2) => answer_colon(text).collect(),
-                (found, _) => found.into_iter().collect(),
-            },
-        }
-    }
-
-    fn decide(self, text: &str) -> (Option<Match>, u8) {
-        match self {
-            Named::LmEvalMmluPro => (answer_is(text).next(), 1),
-            Named::TigerChain => chain(text, last_standing_alone),
-            Named::TigerChainOld => chain(text, last_capital),
-            Named::TigerApiChain if text.contains("**") => {
-                let stripped = Unstarred::new(text);
-                let (found, step) = chain(&stripped.text, last_standing_alone);
-                (found.map(|found| stripped.in_original(&found)), step)
-            }
-            Named::TigerApiChain => chain(text, last_standing_alone),
-            Named::TigerFinalOld => (last_capital(text), 1),
-            Named::LmEvalMmluGenerative => (Some(first_line(text)), 1),
-        }
+    /// Every match of the step that decides. The last step of the authors' chain counts only the match that it takes.
+    pub(super) fn matches(&self, text: &str) -> Vec<Match> {
+        (self.matches)(text)
     }
 }
 
-fn chain(text: &str, last_step: fn(&str) -> Option<Match>) -> (Option<Match>, u8) {
-    if let Some(found) = answer_is(text).next() {
-        return (Some(found), 1);
+fn chain(text: &str, last_step: fn(&str) -> Option<Match>) -> Option<(Match, u8)> {
+    let first = answer_is(text).next().map(|found| (found, 1));
+    first
+        .or_else(|| on_first_line(text).map(|found| (found, 2)))
+        .or_else(|| last_step(text).map(|found| (found, 3)))
+}
+
+/// The chain over a text without its `**`; the match lies in the text with them.
+fn unstarred_chain(text: &str) -> Option<(Match, u8)> {
+    if !text.contains("**") {
+        return chain(text, last_standing_alone);
     }
-    match on_first_line(text) {
-        Some(found) => (Some(found), 2),
-        None => (last_step(text), 3),
+    let stripped = Unstarred::new(text);
+    let (found, step) = chain(&stripped.text, last_standing_alone)?;
+    Some((stripped.in_original(&found), step))
+}
+
+fn matches_of_chain(text: &str, last_step: fn(&str) -> Option<Match>) -> Vec<Match> {
+    match chain(text, last_step) {
+        Some((_, 1)) => answer_is(text).collect(),
+        Some((_, 2)) => answer_colon(text).collect(),
+        last => last.into_iter().map(|(found, _)| found).collect(),
     }
 }
 

@@ -21,7 +21,7 @@ use anyhow::{Result, bail};
 use hf_hub::RepoType;
 
 pub use dataset::Split;
-pub use name::{ModelName, trace_set};
+pub use name::{ModelName, short_name, trace_set};
 pub use progress::{Progress, Stopped};
 pub use settings::{Settings, Token};
 

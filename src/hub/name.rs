@@ -59,6 +59,24 @@ impl ModelName {
     }
 }
 
+impl ModelName {
+    /// The model's name for titles: the last part of the id under which it was found.
+    pub fn title(&self, id: &str) -> String {
+        match self {
+            ModelName::Small => "SmolLM2-135M-Instruct".to_owned(),
+            _ => short_name(id),
+        }
+    }
+}
+
+/// The last part of an id or path, without `.gguf`.
+pub fn short_name(id: &str) -> String {
+    let last = Path::new(id)
+        .file_name()
+        .map_or_else(|| id.to_owned(), |name| name.to_string_lossy().into_owned());
+    last.strip_suffix(".gguf").unwrap_or(&last).to_owned()
+}
+
 /// Whether the path ends in `.gguf`.
 pub(super) fn is_gguf(path: impl AsRef<Path>) -> bool {
     path.as_ref()

@@ -39,7 +39,8 @@ impl Token {
         Token(text.into())
     }
 
-    pub(super) fn secret(&self) -> &str {
+    /// The secret itself, to be sent where it belongs and nowhere else.
+    pub(crate) fn secret(&self) -> &str {
         &self.0
     }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Options;
 use super::index::{Indexed, Part, Span};
 use crate::benchmark::hash::hash_text;
-use crate::engine::Finish;
 use crate::files::{self, Content, Kept};
+use crate::record::Finish;
 use crate::trace::{Names, Notice, Rows};
 
 /// Smaller runs are read anew, that takes no time.

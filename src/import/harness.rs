@@ -6,9 +6,7 @@ use crate::record::{INVALID, letter, letter_index};
 
 /// The pick of the harness rule over a whole stored text.
 pub(crate) fn read(text: &str) -> String {
-    let rule = Rule::parse(crate::extract::ALL[0].0);
-    let pick = rule.ok().and_then(|rule| rule.read(text).pick.map(str::to_owned));
-    pick.unwrap_or_else(|| INVALID.to_owned())
+    Rule::default().read(text).pick.unwrap_or(INVALID).to_owned()
 }
 
 /// The pick of texts that may be a bare letter: the first line, as the harness reads a generated MMLU answer, where that

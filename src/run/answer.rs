@@ -13,14 +13,16 @@ pub(super) fn scored(sent: &Sent, sittings: &[Sitting], scores: Scores, (tokens,
         record.flags.push("nan".into());
     }
     record.continuations = Some(sent.rendered.continuations.clone());
-    record.continuation_tokens = Some(scores.continuation_tokens.iter().map(|tokens| *tokens as i64).collect());
+    record.continuation_tokens = scores
+        .continuation_tokens
+        .map(|counts| counts.iter().map(|tokens| *tokens as i64).collect());
     record.logprobs = Some(scores.log_likelihoods);
     let rule = sittings[sent.sitting].plan.rule.argmax().unwrap_or_default();
     let best = record.scored_pick(rule);
     record.pick = best.and_then(letter).map_or_else(|| INVALID.to_owned(), String::from);
-    record.greedy = Some(scores.greedy);
-    record.letter_mass = Some(scores.mass);
-    record.top_token = Some(scores.top_token);
+    record.greedy = scores.greedy;
+    record.letter_mass = scores.mass;
+    record.top_token = scores.top_token;
     record.prompt_tokens = Some(tokens as i64);
     record.seconds = seconds;
     if truncated {

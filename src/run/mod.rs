@@ -294,10 +294,7 @@ fn begin(plan: Plan) -> Result<Sitting> {
         let (folder, stored, found) = RunFolder::resume(&path, &plan.manifest.settings)?;
         manifest.started = stored.started;
         before = stored.timing;
-        let kernel = &mut manifest.settings.engine.kernel;
-        if stored.settings.engine.kernel != *kernel && !stored.settings.engine.kernel.is_empty() {
-            *kernel = format!("{}, then {kernel}", stored.settings.engine.kernel);
-        }
+        manifest.settings.engine.join(&stored.settings.engine);
         manifest.write(&path)?;
         records = found.into_iter().map(Arc::new).collect();
         folder
@@ -318,7 +315,7 @@ fn started(sittings: &[Sitting]) -> Update {
     let settings = sittings.first().map(|sitting| &sitting.manifest.settings);
     Update::Started {
         model: settings.map_or_else(String::new, |settings| settings.model.name.clone()),
-        dtype: settings.map_or_else(String::new, |settings| settings.engine.dtype.clone()),
+        dtype: settings.map_or_else(String::new, |settings| settings.engine.title().to_owned()),
         exams: sittings
             .iter()
             .map(|sitting| Exam {
@@ -382,19 +379,22 @@ fn ask(sittings: &[Sitting], engine: &dyn Engine) -> Result<(Vec<Sent>, Vec<Requ
 /// `evaluate_from_local.py`: tokens below the context less the token limit).
 fn fitting(prompter: &Prompter, question: &Question, plan: &Plan, engine: &dyn Engine) -> Result<Rendered> {
     let mut shots = plan.prompt.shots;
+    let room = match &plan.method {
+        Method::Generate { sampling, .. } if plan.prompt.style.sheds_examples => {
+            let context = engine.describe().context();
+            context.map(|context| context.saturating_sub(sampling.max_tokens))
+        }
+        _ => None,
+    };
     loop {
         let rendered = prompter.render_with(question, shots)?;
-        let Method::Generate { sampling, .. } = &plan.method else {
-            return Ok(rendered);
-        };
-        if shots == 0 || !plan.prompt.style.sheds_examples {
+        let is_too_long = room
+            .zip(engine.count_tokens(&rendered.prompt))
+            .is_some_and(|(room, tokens)| tokens >= room);
+        if shots == 0 || !is_too_long {
             return Ok(rendered);
         }
-        let room = engine.describe().context.saturating_sub(sampling.max_tokens);
-        match engine.count_tokens(&rendered.prompt) {
-            Some(tokens) if tokens >= room => shots -= 1,
-            _ => return Ok(rendered),
-        }
+        shots -= 1;
     }
 }
 
@@ -542,12 +542,12 @@ impl Sitting {
         let tokens_out: i64 = self.records.iter().filter_map(|record| record.output_tokens).sum();
         self.manifest.finished = self.records.len();
         self.manifest.timing = Timing {
-            load_cpu_s: self.before.load_cpu_s + self.plan.manifest.settings.engine.load_cpu_s,
+            load_cpu_s: self.before.load_cpu_s + self.plan.manifest.settings.engine.load_cpu_s(),
             model_cpu_s: self.before.model_cpu_s + pulse.model_cpu_s * share,
             wall_s: self.before.wall_s + begun.elapsed().as_secs_f64(),
             tokens_in: tokens_in as u64,
             tokens_out: tokens_out as u64,
-            threads: self.plan.manifest.settings.engine.threads,
+            threads: self.plan.manifest.settings.engine.threads(),
         };
     }
 }

@@ -6,21 +6,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::engine::{Description, Rounding, Sampling};
+use crate::engine::{Description, Model, Rounding, Sampling};
 
 /// The file's name in a run folder.
 pub const FILE: &str = "run.json";
-
-/// The model of a run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Model {
-    /// For titles: the last part of the id or path.
-    pub name: String,
-    /// Hub id, path, or `smollm2-135m`.
-    pub id: String,
-    /// Resolved commit, for hub models.
-    pub revision: Option<String>,
-}
 
 /// Where the questions came from.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -70,6 +59,7 @@ pub struct Settings {
     /// `cloze` or `generate`.
     pub method: String,
     pub model: Model,
+    #[serde(default)]
     pub engine: Description,
     pub data: Data,
     pub prompt: Prompting,
@@ -129,10 +119,6 @@ impl Manifest {
 
 /// Settings that may change between sittings: they move no score.
 const FREE: &[&str] = &[
-    "engine.threads",
-    "engine.load_cpu_s",
-    "engine.kernel",
-    "engine.dtype_reason",
     "data.washed",
     // Its hash is compared.
     "prompt.chat_template",
@@ -141,7 +127,13 @@ const FREE: &[&str] = &[
 impl Settings {
     /// Refuses, by name, what differs between the settings of a started run and those of now.
     pub fn must_equal(&self, now: &Settings) -> Result<()> {
-        let (before, now) = (serde_json::to_value(self)?, serde_json::to_value(now)?);
+        let of_answers = |settings: &Settings| {
+            serde_json::to_value(Settings {
+                engine: settings.engine.of_answers(),
+                ..settings.clone()
+            })
+        };
+        let (before, now) = (of_answers(self)?, of_answers(now)?);
         let mut changed = Vec::new();
         differences("", &before, &now, &mut changed);
         changed.retain(|(name, ..)| !FREE.contains(&name.as_str()));
@@ -202,7 +194,10 @@ mod tests {
             ..Settings::default()
         };
         let mut now = before.clone();
-        now.engine.threads = 7;
+        now.engine = Description::Unknown(crate::engine::Local {
+            threads: 7,
+            ..crate::engine::Local::default()
+        });
         before.must_equal(&now).unwrap();
         before.sampling = before.sampling.map(|sampling| Sampling {
             temperature: 0.8,

@@ -113,7 +113,7 @@ fn samples_are_the_harnesss_own_to_the_byte() {
         let Reply::Scores(mut scores) = Reply::log_likelihoods(&scores) else {
             unreachable!()
         };
-        scores.greedy = vec![false; 4];
+        scores.greedy = Some(vec![false; 4]);
         replies.insert((prompt.to_owned(), None), Reply::Scores(scores));
     }
     let slice = Slice {

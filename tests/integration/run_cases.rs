@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use markbook::engine::Control;
 use markbook::engine::scripted::{Reply, ScriptedEngine};
-use markbook::engine::{Control, Engine, candle};
 use markbook::record::Record;
 use markbook::run::{self, Update};
 use markbook::store;
@@ -53,12 +53,7 @@ fn sampled(questions: &[(u64, &str)], seeds: &[i64], batch: usize) -> Vec<(u64, 
     use markbook::engine::{Ask, Event, Request, Sampling};
     let folder = tempfile::tempdir().unwrap();
     let model = tiny::write(folder.path(), 3);
-    let options = candle::Options {
-        threads: 1,
-        batch,
-        ..candle::Options::default()
-    };
-    let mut engine = candle::load(&model, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+    let mut engine = tiny::load(&model, batch).unwrap();
     let sampling = Sampling {
         temperature: 1.0,
         top_p: 0.95,
@@ -243,8 +238,7 @@ fn a_gguf_without_a_key_is_told_with_file_architecture_and_key() {
     bytes.extend(b"llama");
     bytes.extend([0; 64]);
     std::fs::write(&path, bytes).unwrap();
-    let options = candle::Options::default();
-    let error = candle::load(&path, &options, &mut |_| ControlFlow::Continue(())).unwrap_err();
+    let error = tiny::load(&path, 32).err().unwrap();
     let message = format!("{error:#}");
     assert!(message.contains("odd.gguf") && message.contains("llama."), "{message}");
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use markbook::benchmark::{self, DataSource, PromptPlan, Slice};
 use markbook::engine::scripted::{Reply, ScriptedEngine};
-use markbook::engine::{Control, Engine, Sampling};
+use markbook::engine::{Control, Description, Engine, Local, Sampling};
 use markbook::extract::Rule;
 use markbook::record::{Finish, INVALID, Record};
 use markbook::run::{self, Exam, Method, Plan, Summary, Update};
@@ -266,10 +266,10 @@ fn the_authors_style_leaves_out_examples_until_the_completion_has_its_room() {
             .clone()
         })
         .collect();
-    let mut engine = engine().with_description(markbook::engine::Description {
+    let mut engine = engine().with_description(Description::Scripted(Local {
         context,
-        ..markbook::engine::Description::default()
-    });
+        ..Local::default()
+    }));
     let records = sit(vec![plan], &mut engine, usize::MAX).unwrap().records.remove(0);
     let mut sent: Vec<String> = records.iter().map(|record| record.prompt.clone()).collect();
     sent.dedup();

@@ -2,8 +2,11 @@
 //! gives the same nothing on every machine.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use markbook::engine::{self, Engine, Options, Spec};
+use markbook::hub::ModelName;
 use safetensors::tensor::{Dtype, TensorView};
 
 const VOCAB: usize = 260;
@@ -136,4 +139,17 @@ fn tokenizer() -> serde_json::Value {
             "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "vocab": vocab, "merges": []
         }
     })
+}
+
+/// A model's engine, on one thread in f32, with so many completions at a time.
+pub fn load(path: &Path, batch: usize) -> anyhow::Result<Box<dyn Engine>> {
+    let options = Options {
+        dtype: engine::Dtype::F32,
+        threads: 1,
+        batch,
+        ..Options::default()
+    };
+    let model = ModelName::parse(&path.display().to_string())?;
+    let opened = engine::open(&Spec::Local { model, options }, &mut |_| ControlFlow::Continue(()))?;
+    Ok(opened.engine)
 }

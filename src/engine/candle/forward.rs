@@ -222,14 +222,7 @@ impl Decoder {
         out
     }
 
-    /// Logits of hidden states, one row of the vocabulary's size each.
-    pub fn logits(&self, hidden: &[f32], threads: &Threads) -> Vec<f32> {
-        let mut logits = Vec::new();
-        self.logits_into(hidden, threads, &mut logits);
-        logits
-    }
-
-    /// [`Decoder::logits`] into memory that is used again.
+    /// Logits of hidden states, one row of the vocabulary's size each, into memory that is used again.
     pub fn logits_into(&self, hidden: &[f32], threads: &Threads, logits: &mut Vec<f32>) {
         let config = &self.config;
         logits.resize(hidden.len() / config.hidden * config.vocab, 0.0);

@@ -11,7 +11,11 @@ use crate::text::is_python_space;
 #[derive(Debug)]
 pub struct Open {
     pub id: usize,
-    pub scores: Scores,
+    log_likelihoods: Vec<f32>,
+    greedy: Vec<bool>,
+    continuation_tokens: Vec<usize>,
+    /// The likeliest token after the prompt, and the probability on the first tokens.
+    top: Option<(String, f32)>,
     first_tokens: Vec<u32>,
     pub items_left: usize,
     pub prompt_tokens: usize,
@@ -43,13 +47,10 @@ impl Open {
         let count = continuations.len();
         let mut open = Open {
             id: request.id,
-            scores: Scores {
-                log_likelihoods: vec![0.0; count],
-                greedy: vec![true; count],
-                continuation_tokens: vec![0; count],
-                mass: 0.0,
-                top_token: String::new(),
-            },
+            log_likelihoods: vec![0.0; count],
+            greedy: vec![true; count],
+            continuation_tokens: vec![0; count],
+            top: None,
             first_tokens: Vec::new(),
             items_left: 0,
             prompt_tokens: 0,
@@ -60,7 +61,7 @@ impl Open {
         for (index, continuation) in continuations.iter().enumerate() {
             let special = request.add_special_tokens;
             let (prompt, target) = encode_pair(engine, &request.prompt, continuation, special)?;
-            open.scores.continuation_tokens[index] = target.len();
+            open.continuation_tokens[index] = target.len();
             let Some(first) = target.first() else { continue };
             open.first_tokens.push(*first);
             let length = prompt.len() + target.len();
@@ -99,13 +100,25 @@ impl Open {
         let best = kernel::argmax(logits) as u32;
         for (index, target) in &item.targets {
             let token = target[offset];
-            self.scores.log_likelihoods[*index] += logits[token as usize] - normalizer;
-            self.scores.greedy[*index] &= token == best;
+            self.log_likelihoods[*index] += logits[token as usize] - normalizer;
+            self.greedy[*index] &= token == best;
         }
-        if offset == 0 && self.scores.top_token.is_empty() {
-            self.scores.top_token = engine.tokenizer.token_text(best);
+        if offset == 0 && self.top.is_none() {
             let probability = |token: &u32| (logits[*token as usize] - normalizer).exp();
-            self.scores.mass = self.first_tokens.iter().map(probability).sum();
+            let mass = self.first_tokens.iter().map(probability).sum();
+            self.top = Some((engine.tokenizer.token_text(best), mass));
+        }
+    }
+
+    /// What its inputs said, when all were read.
+    pub fn into_scores(self) -> Scores {
+        let (top_token, mass) = self.top.unzip();
+        Scores {
+            log_likelihoods: self.log_likelihoods,
+            greedy: Some(self.greedy),
+            continuation_tokens: Some(self.continuation_tokens),
+            mass: Some(mass.unwrap_or_default()),
+            top_token: Some(top_token.unwrap_or_default()),
         }
     }
 }

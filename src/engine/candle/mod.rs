@@ -20,7 +20,6 @@ pub mod sample;
 pub mod sampler;
 pub mod schedule;
 pub mod score;
-pub mod stock;
 pub mod storage;
 pub mod streamed;
 pub mod tensor;
@@ -42,31 +41,18 @@ use self::kernel::{Precision, Threads, has_native_bf16, kernel_name};
 use self::model::Model;
 use self::tensor::Place;
 use self::tokenizer::Tokenizer;
-use super::{ChatTemplate, Control, Description, Engine, Request, Watcher};
+use super::{ChatTemplate, Control, Description, Engine, Local, Request, Watcher};
 
-pub use self::config::{Family, families};
+pub use self::config::families;
 
 /// The number format of the decoder's products.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Dtype {
     /// bf16 for bf16 checkpoints on CPUs that multiply it natively, else f32.
     #[default]
     Auto,
     F32,
     Bf16,
-}
-
-impl Dtype {
-    pub const NAMES: [&'static str; 3] = ["auto", "f32", "bf16"];
-
-    pub fn from_name(name: &str) -> Option<Dtype> {
-        match name {
-            "auto" => Some(Dtype::Auto),
-            "f32" => Some(Dtype::F32),
-            "bf16" => Some(Dtype::Bf16),
-            _ => None,
-        }
-    }
 }
 
 /// Where a model computes.
@@ -158,7 +144,7 @@ pub struct CandleEngine {
     pub ignores_eos: bool,
     /// What the last run came to.
     pub last: schedule::Totals,
-    description: Description,
+    description: Local,
 }
 
 /// Loads a model: a folder with config.json, safetensors and tokenizer.json, or a `.gguf` file (with a tokenizer.json
@@ -229,8 +215,7 @@ pub fn load(
     let most = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = Threads::new(if options.threads == 0 { most } else { options.threads });
     ensure!(options.batch > 0, "a batch needs at least one row");
-    let description = Description {
-        engine: "candle".into(),
+    let description = Local {
         architecture: model.config().family.into(),
         dtype: dtype.into(),
         dtype_reason,
@@ -319,7 +304,7 @@ impl CandleEngine {
 
 impl Engine for CandleEngine {
     fn describe(&self) -> Description {
-        self.description.clone()
+        Description::Candle(self.description.clone())
     }
 
     fn chat_template(&self) -> Option<ChatTemplate> {

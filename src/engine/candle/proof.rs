@@ -378,13 +378,7 @@ mod tests {
     use super::*;
 
     fn tiny_models() -> Option<PathBuf> {
-        let shared = std::env::var_os("MARKBOOK_SHARED").map(PathBuf::from);
-        let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"));
-        let folder = shared.join("golden/tiny-models");
-        if !folder.is_dir() {
-            println!("skipped: no shared data");
-        }
-        folder.is_dir().then_some(folder)
+        crate::shared::shared_path("golden/tiny-models")
     }
 
     fn assert_right(what: &str, proof: &Proof) {

@@ -288,24 +288,16 @@ impl Run<'_, '_> {
         if open.items_left > 0 {
             return ControlFlow::Continue(());
         }
-        let Some(Open {
-            id,
-            scores,
-            prompt_tokens,
-            truncated,
-            seconds,
-            ..
-        }) = scoring.open.remove(&request)
-        else {
+        let Some(open) = scoring.open.remove(&request) else {
             return ControlFlow::Continue(());
         };
-        self.pulse.tokens_in_logical += prompt_tokens as u64;
+        self.pulse.tokens_in_logical += open.prompt_tokens as u64;
         self.tell(Event::Scored {
-            id,
-            scores,
-            prompt_tokens,
-            truncated,
-            seconds,
+            id: open.id,
+            prompt_tokens: open.prompt_tokens,
+            truncated: open.truncated,
+            seconds: open.seconds,
+            scores: open.into_scores(),
         })
     }
 }

@@ -43,7 +43,7 @@ pub fn scores(
     }
     let hidden = through_layers(engine, &decoder, &layout, &items, tick)?;
     read_logits(engine, decoder, &layout, &items, &hidden, &mut opens)?;
-    Ok(opens.into_iter().map(|open| open.map(|open| open.scores)).collect())
+    Ok(opens.into_iter().map(|open| open.map(Open::into_scores)).collect())
 }
 
 /// The hidden states of all rows that tell a continuation's token, item after item.

@@ -13,14 +13,8 @@ use tempfile::TempDir;
 
 use super::{counts, folder, lm_eval_row, notice, open, open_one, open_with, write_one};
 
-/// The case of that id.
 fn case(id: &str) -> Option<Value> {
-    let text = std::fs::read_to_string(crate::shared()?.join("cases/files.jsonl")).unwrap();
-    let found = text
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .find(|case| case["id"] == id);
-    Some(found.unwrap_or_else(|| panic!("no case {id}")))
+    crate::shared::case("files.jsonl", id)
 }
 
 /// The case's file, written and opened.

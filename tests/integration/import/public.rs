@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{counts, notice, open, open_one, open_with};
 
 fn traces() -> Option<PathBuf> {
-    crate::shared().map(|folder| folder.join("data/traces"))
+    crate::shared_path("data/traces")
 }
 
 fn json(path: &Path) -> Value {

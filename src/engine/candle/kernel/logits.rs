@@ -1,19 +1,9 @@
-//! One row of logits: softmax, its normaliser, the best token.
+//! One row of logits: its normaliser, the best token.
 
 use super::simd::{self, Kernel, Simd};
 
 /// Exponentials summed in f32 before they go to an f64, so that long rows lose nothing.
 const STRETCH: usize = 1024;
-
-/// The row becomes probabilities.
-pub fn softmax(row: &mut [f32]) {
-    let highest = highest(row);
-    let total = simd::dispatch(Exponentials { row, highest });
-    simd::dispatch(Scale {
-        row,
-        factor: (1.0 / total) as f32,
-    });
-}
 
 /// `ln(sum(exp(row)))`: a token's log-probability is its logit less this.
 pub fn log_sum_exp(row: &[f32]) -> f32 {
@@ -58,32 +48,6 @@ impl Kernel for Highest<'_> {
     }
 }
 
-/// Each number becomes e^(x - highest); the sum of all comes back.
-struct Exponentials<'a> {
-    row: &'a mut [f32],
-    highest: f32,
-}
-
-impl Kernel for Exponentials<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> f64 {
-        let highest = simd.splat(self.highest);
-        let mut total = 0.0;
-        for stretch in self.row.chunks_mut(STRETCH) {
-            let mut sum = simd.splat(0.0);
-            for x in stretch.chunks_mut(S::LANES) {
-                let exp = simd::exp(simd, simd.sub(simd.load_part(x), highest));
-                simd.store_part(exp, x);
-                sum = simd.add(sum, simd.load_part(x));
-            }
-            total += f64::from(simd.sum(sum));
-        }
-        total
-    }
-}
-
 /// The sum of e^(x - highest).
 struct Total<'a> {
     row: &'a [f32],
@@ -111,30 +75,13 @@ impl Kernel for Total<'_> {
     }
 }
 
-struct Scale<'a> {
-    row: &'a mut [f32],
-    factor: f32,
-}
-
-impl Kernel for Scale<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let factor = simd.splat(self.factor);
-        for x in self.row.chunks_mut(S::LANES) {
-            simd.store_part(simd.mul(simd.load_part(x), factor), x);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::random;
     use super::*;
 
     #[test]
-    fn probabilities_and_their_normaliser_are_the_definition() {
+    fn the_normaliser_is_its_definition() {
         simd::on_each(|level| {
             for len in [1, 3, 16, 1000, 5003] {
                 let row: Vec<f32> = random(len, 1).iter().map(|x| x * 30.0).collect();
@@ -143,15 +90,6 @@ mod tests {
                     (f64::from(log_sum_exp(&row)) - total.ln()).abs() < 3e-6,
                     "{len} on {level:?}"
                 );
-                let mut probabilities = row.clone();
-                softmax(&mut probabilities);
-                for (&p, &x) in probabilities.iter().zip(&row) {
-                    let expected = f64::from(x).exp() / total;
-                    assert!(
-                        (f64::from(p) - expected).abs() <= 4e-6 * expected + 1e-30,
-                        "{p} {expected} on {level:?}"
-                    );
-                }
             }
         });
     }

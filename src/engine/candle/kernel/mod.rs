@@ -14,12 +14,10 @@ mod simd;
 mod threads;
 mod tile;
 
-pub use attention::{AttentionShape, Job, KeyValues, attend, attend_all};
-pub use logits::{argmax, log_sum_exp, softmax};
+pub use attention::{AttentionShape, Job, KeyValues, attend_all};
+pub use logits::{argmax, log_sum_exp};
 pub use packed::{Packed, Precision};
-pub use pointwise::{
-    add_scaled, gelu_tanh_mul, gelu_tanh_times, rms_norm, rms_norm_in_place, rope, silu_mul, silu_times, softcap,
-};
+pub use pointwise::{add_scaled, gelu_tanh_mul, gelu_tanh_times, rms_norm, rms_norm_in_place, rope, silu_mul, softcap};
 use simd::Level;
 pub use threads::Threads;
 

@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use half::bf16;
-
 use super::Threads;
 use super::memory::Words;
 use super::simd::{self, Kernel, Simd};
@@ -46,22 +44,6 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Packs row-major weights [n, k].
-    pub fn pack(weights: &[f32], n: usize, k: usize, precision: Precision) -> Packed {
-        Self::pack_rows(n, k, precision, |row, out| {
-            out.copy_from_slice(&weights[row * k..][..k]);
-        })
-    }
-
-    /// Packs row-major bf16 weights [n, k].
-    pub fn pack_bf16(weights: &[bf16], n: usize, k: usize, precision: Precision) -> Packed {
-        Self::pack_rows(n, k, precision, |row, out| {
-            for (out, weight) in out.iter_mut().zip(&weights[row * k..][..k]) {
-                *out = weight.to_f32();
-            }
-        })
-    }
-
     /// Packs weights that `fill(row, out)` writes row by row (`out` has k numbers, to be overwritten), each row once and in
     /// order: stacked projections, permuted rows and other formats need no copy of the whole beside the packed one.
     pub fn pack_rows(n: usize, k: usize, precision: Precision, mut fill: impl FnMut(usize, &mut [f32])) -> Packed {
@@ -92,15 +74,6 @@ impl Packed {
     /// Outputs n of the layer.
     pub fn rows(&self) -> usize {
         self.n
-    }
-
-    /// Inputs k of the layer.
-    pub fn cols(&self) -> usize {
-        self.k
-    }
-
-    pub fn precision(&self) -> Precision {
-        self.precision
     }
 
     /// Bytes of memory held.
@@ -313,6 +286,8 @@ fn round_bf16(x: f32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use half::bf16;
+
     use super::super::random;
     use super::*;
 
@@ -322,6 +297,13 @@ mod tests {
         f64::from(match precision {
             Precision::F32 => x,
             Precision::Bf16 => bf16::from_f32(x).to_f32(),
+        })
+    }
+
+    /// Row-major weights [n, k].
+    fn pack(weights: &[f32], n: usize, k: usize, precision: Precision) -> Packed {
+        Packed::pack_rows(n, k, precision, |row, out| {
+            out.copy_from_slice(&weights[row * k..][..k]);
         })
     }
 
@@ -341,7 +323,7 @@ mod tests {
             .flat_map(|&shape| BOTH.map(|precision| (shape, precision)))
         {
             let (x, w) = (random(m * k, 1), random(n * k, 2));
-            let packed = Packed::pack(&w, n, k, precision);
+            let packed = pack(&w, n, k, precision);
             simd::on_each(|level| {
                 let mut out = vec![f32::NAN; m * n];
                 packed.matmul(&x, &mut out, &Threads::new(1));
@@ -367,7 +349,7 @@ mod tests {
         let (n, k) = (200, 1100);
         let x = random(600 * k, 3);
         for precision in BOTH {
-            let packed = Packed::pack(&random(n * k, 4), n, k, precision);
+            let packed = pack(&random(n * k, 4), n, k, precision);
             let mut alone = vec![0.0; 600 * n];
             for (x, out) in x.chunks(k).zip(alone.chunks_mut(n)) {
                 packed.matmul(x, out, &Threads::new(1));
@@ -392,13 +374,16 @@ mod tests {
     #[test]
     fn a_row_of_weights_comes_back_as_it_went_in() {
         let (n, k) = (40, 33);
-        let w: Vec<bf16> = random(n * k, 5).into_iter().map(bf16::from_f32).collect();
+        let w: Vec<f32> = random(n * k, 5)
+            .into_iter()
+            .map(|x| bf16::from_f32(x).to_f32())
+            .collect();
         for precision in BOTH {
-            let packed = Packed::pack_bf16(&w, n, k, precision);
+            let packed = pack(&w, n, k, precision);
             for row in [0, 31, 32, 39] {
                 let mut out = vec![0.0; k];
                 packed.row(row, &mut out);
-                assert_eq!(out, w[row * k..][..k].iter().map(|w| w.to_f32()).collect::<Vec<_>>());
+                assert_eq!(out, w[row * k..][..k]);
             }
         }
     }
@@ -407,7 +392,7 @@ mod tests {
     fn broken_numbers_stay_in_their_row_and_come_out_broken() {
         let (n, k) = (33, 20);
         for precision in BOTH {
-            let packed = Packed::pack(&random(n * k, 6), n, k, precision);
+            let packed = pack(&random(n * k, 6), n, k, precision);
             let mut x = random(3 * k, 7);
             x[k] = f32::NAN;
             x[2 * k] = f32::INFINITY;

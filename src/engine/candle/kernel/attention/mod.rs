@@ -71,17 +71,6 @@ pub struct Job<'a> {
     pub out: &'a mut [f32],
 }
 
-/// Causal attention of one sequence; see [`Job`].
-pub fn attend(queries: &[f32], start: usize, segments: &[KeyValues], shape: &AttentionShape, out: &mut [f32]) {
-    let mut jobs = [Job {
-        queries,
-        start,
-        segments: segments.to_vec(),
-        out,
-    }];
-    attend_all(&mut jobs, shape, &Threads::new(1));
-}
-
 /// Many sequences at once. Jobs that begin with the same segments (the same memory) are attended together: their queries read
 /// each shared block of keys once. Same bits as each by itself.
 ///

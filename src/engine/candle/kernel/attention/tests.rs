@@ -1,5 +1,5 @@
 use super::super::{Threads, random, simd};
-use super::{AttentionShape, Job, KeyValues, attend, attend_all};
+use super::{AttentionShape, Job, KeyValues, attend_all};
 
 const SHAPE: AttentionShape = AttentionShape {
     heads: 6,
@@ -9,6 +9,17 @@ const SHAPE: AttentionShape = AttentionShape {
     window: None,
     softcap: None,
 };
+
+/// Causal attention of one sequence.
+fn attend(queries: &[f32], start: usize, segments: &[KeyValues], shape: &AttentionShape, out: &mut [f32]) {
+    let mut jobs = [Job {
+        queries,
+        start,
+        segments: segments.to_vec(),
+        out,
+    }];
+    attend_all(&mut jobs, shape, &Threads::new(1));
+}
 
 /// A sequence: queries of all its positions, keys and values.
 struct Sequence {

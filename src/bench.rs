@@ -3,11 +3,8 @@
 use anyhow::Result;
 
 use crate::benchmark::{self, DataSource, Dataset, PromptPlan, Prompter, Slice};
-use crate::engine::candle::CandleEngine;
+use crate::engine::bench::Work;
 use crate::engine::{Ask, Request, Sampling};
-
-/// Prompt tokens of a measured completion.
-const PROMPT_TOKENS: usize = 64;
 
 /// Questions of a benchmark, in a source.
 pub fn questions(name: &str, source: &DataSource, slice: &Slice) -> Result<Dataset> {
@@ -41,12 +38,12 @@ pub fn cloze(dataset: &Dataset, shots: usize) -> Result<Vec<Request>> {
 }
 
 /// The embedded cloze exam.
-pub fn embedded_cloze(shots: usize) -> Result<Vec<Request>> {
+fn embedded_cloze(shots: usize) -> Result<Vec<Request>> {
     cloze(&embedded("mmlu", shots)?, shots)
 }
 
 /// The embedded cloze exam, 0-shot, in an order of which every beginning takes questions from everywhere.
-pub fn spread_cloze() -> Result<Vec<Request>> {
+fn spread_cloze() -> Result<Vec<Request>> {
     const STRIDE: usize = 12;
     let mut requests = embedded_cloze(0)?;
     requests.sort_by_key(|request| (request.id % STRIDE, request.id));
@@ -57,8 +54,8 @@ pub fn spread_cloze() -> Result<Vec<Request>> {
     Ok(requests)
 }
 
-/// So many embedded questions, five seeds each, prompts cut to their last tokens, up to 128 tokens a completion.
-pub fn five_seeds(engine: &CandleEngine, count: usize) -> Result<Vec<Request>> {
+/// So many embedded questions, five seeds each, up to 128 tokens a completion.
+fn five_seeds(count: usize) -> Result<Vec<Request>> {
     let sampling = Sampling {
         temperature: 1.0,
         top_p: 0.95,
@@ -70,16 +67,25 @@ pub fn five_seeds(engine: &CandleEngine, count: usize) -> Result<Vec<Request>> {
     let plan = PromptPlan::plain(dataset.benchmark.default_style(), 0);
     let prompter = Prompter::new(&dataset, &plan)?;
     let asked = dataset.questions.iter().take(count).enumerate().map(|(id, question)| {
-        let tokens = engine.tokenizer.encode(&prompter.render(question)?.prompt, false)?;
-        let end = &tokens[tokens.len().saturating_sub(PROMPT_TOKENS)..];
         let ask = Ask::Sample {
             sampling: sampling.clone(),
             seeds: (42..47).collect(),
             stream: crate::run::stream_of(dataset.benchmark.name, question.id),
         };
-        Ok(request(id, engine.tokenizer.decode(end), ask))
+        Ok(request(id, prompter.render(question)?.prompt, ask))
     });
     asked.collect()
+}
+
+/// The embedded exams, as `bench` measures them.
+pub fn work() -> Result<Work> {
+    Ok(Work {
+        cloze_0shot: embedded_cloze(0)?,
+        cloze_5shot: embedded_cloze(5)?,
+        sampled: five_seeds(32)?,
+        compared: spread_cloze()?,
+        source: "embedded mmlu questions, 0-shot".to_owned(),
+    })
 }
 
 fn request(id: usize, prompt: String, ask: Ask) -> Request {

@@ -7,26 +7,17 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::work;
-use crate::engine::candle::bench::flops_per_token;
 use crate::engine::candle::{CandleEngine, streamed};
-use crate::engine::{Ask, Control, Engine, Event, Request, Rounding, Scores};
+use crate::engine::{Control, Description, Engine, Event, Local, Request, Rounding, Scores};
 use crate::extract::argmax::ArgMax;
 use crate::hub;
-
-/// What a run spends at most on measuring before its first question, in seconds, and how fast an f32 product is taken to
-/// be on one thread for that, in floating-point operations a second.
-const BEFORE_RUN: (f64, f64) = (8.0, 6e10);
-
-/// Questions measured before a run: no more are needed, fewer say nothing.
-const QUESTIONS_BEFORE_RUN: (usize, usize) = (6, 24);
 
 /// Hears what share is done; can stop it.
 pub type Tick<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
 
 /// Whether the engine computes in less than f32.
-pub fn applies(engine: &CandleEngine) -> bool {
-    engine.describe().dtype != "f32"
+pub(super) fn applies(engine: &CandleEngine) -> bool {
+    engine.description.dtype != "f32"
 }
 
 /// Scores the requests in the engine's own number format and in f32, and compares. `source` says where the questions came
@@ -34,7 +25,12 @@ pub fn applies(engine: &CandleEngine) -> bool {
 ///
 /// # Errors
 /// When the file cannot be read again, nothing could be scored, or `tick` breaks.
-pub fn measure(engine: &mut CandleEngine, requests: &[Request], source: &str, tick: &mut Tick) -> Result<Rounding> {
+pub(super) fn measure(
+    engine: &mut CandleEngine,
+    requests: &[Request],
+    source: &str,
+    tick: &mut Tick,
+) -> Result<Rounding> {
     let own = own_scores(engine, requests, &mut |share| tick(share / 3.0))?;
     // A layer read from the file serves all prompts at once, and all of them are in memory: so some thousands of tokens
     // at a time.
@@ -53,11 +49,10 @@ pub fn measure(engine: &mut CandleEngine, requests: &[Request], source: &str, ti
         .zip(wide)
         .filter_map(|(own, wide)| own.zip(wide))
         .collect();
-    let description = engine.describe();
     compare(&pairs)
         .map(|rounding| Rounding {
-            dtype: description.dtype,
-            kernel: description.kernel,
+            dtype: engine.description.dtype.clone(),
+            kernel: engine.description.kernel.clone(),
             source: source.to_owned(),
             ..rounding
         })
@@ -67,7 +62,11 @@ pub fn measure(engine: &mut CandleEngine, requests: &[Request], source: &str, ti
 /// Questions whose tokens go through a layer together.
 const QUESTIONS_AT_ONCE: usize = 64;
 
-fn own_scores(engine: &mut CandleEngine, requests: &[Request], tick: &mut Tick) -> Result<Vec<Option<Scores>>> {
+pub(super) fn own_scores(
+    engine: &mut CandleEngine,
+    requests: &[Request],
+    tick: &mut Tick,
+) -> Result<Vec<Option<Scores>>> {
     let mut scores: Vec<Option<Scores>> = vec![None; requests.len()];
     let (mut heard, mut stopped) = (0usize, false);
     let numbered = requests.iter().enumerate().map(|(id, request)| Request {
@@ -120,10 +119,12 @@ struct Kept {
 }
 
 /// The file that keeps the figure of these weights by this code.
-fn file(engine: &CandleEngine) -> Result<PathBuf> {
-    let description = engine.describe();
-    let weights = description.weights_sha256.context("the weights have no fingerprint")?;
-    let kernel: String = description
+fn file(model: &Local) -> Result<PathBuf> {
+    let weights = model
+        .weights_sha256
+        .as_ref()
+        .context("the weights have no fingerprint")?;
+    let kernel: String = model
         .kernel
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
@@ -132,19 +133,22 @@ fn file(engine: &CandleEngine) -> Result<PathBuf> {
     Ok(hub::home()?.join("cache").join("rounding").join(name))
 }
 
-/// The figure measured before, if any.
-pub fn known(engine: &CandleEngine) -> Option<Rounding> {
-    let text = std::fs::read_to_string(file(engine).ok()?).ok()?;
+/// The figure that `bench` measured before, if any.
+pub fn known(engine: &Description) -> Option<Rounding> {
+    let Description::Candle(model) = engine else {
+        return None;
+    };
+    let text = std::fs::read_to_string(file(model).ok()?).ok()?;
     let kept: Kept = serde_json::from_str(&text).ok()?;
     (kept.markbook == env!("CARGO_PKG_VERSION")).then_some(kept.rounding)
 }
 
 /// Keeps a figure for later runs, unless one over more questions is there.
-pub fn keep(engine: &CandleEngine, rounding: &Rounding) -> Result<()> {
-    if known(engine).is_some_and(|before| before.questions > rounding.questions) {
+pub(super) fn keep(engine: &CandleEngine, rounding: &Rounding) -> Result<()> {
+    if known(&engine.describe()).is_some_and(|before| before.questions > rounding.questions) {
         return Ok(());
     }
-    let path = file(engine)?;
+    let path = file(&engine.description)?;
     let kept = Kept {
         markbook: env!("CARGO_PKG_VERSION").to_owned(),
         rounding: rounding.clone(),
@@ -155,49 +159,24 @@ pub fn keep(engine: &CandleEngine, rounding: &Rounding) -> Result<()> {
     crate::files::write_aside(&path, &serde_json::to_vec_pretty(&kept)?)
 }
 
-/// What a run says of its number format: the figure measured before, else one over some embedded questions, if the model
-/// is small enough that this takes some seconds. `None` where there is nothing to say.
-///
-/// # Errors
-/// When it is stopped, or the model cannot be read again.
-pub fn of_run(engine: &mut CandleEngine, tick: &mut Tick) -> Result<Option<Rounding>> {
-    if !applies(engine) {
-        return Ok(None);
-    }
-    if let Some(known) = known(engine) {
-        return Ok(Some(known));
-    }
-    let (seconds, speed) = BEFORE_RUN;
-    let tokens = seconds * speed * engine.threads.count() as f64 / flops_per_token(engine);
-    let requests = affordable(engine, tokens as usize, QUESTIONS_BEFORE_RUN.1)?;
-    if requests.len() < QUESTIONS_BEFORE_RUN.0 {
-        return Ok(None);
-    }
-    let rounding = measure(engine, &requests, &source(&requests), tick)?;
-    // Without a place to keep it, the next run measures again.
-    let _ = keep(engine, &rounding);
-    Ok(Some(rounding))
-}
-
-/// As many of the embedded questions as these tokens are enough for, one at least, `most` at most.
-pub fn affordable(engine: &CandleEngine, tokens: usize, most: usize) -> Result<Vec<Request>> {
+/// As many of the requests as these tokens are enough for, one at least, `most` at most.
+pub(super) fn affordable(
+    engine: &CandleEngine,
+    requests: Vec<Request>,
+    tokens: usize,
+    most: usize,
+) -> Result<Vec<Request>> {
     let mut left = tokens;
-    let mut requests = Vec::new();
-    for request in work::spread_cloze()?.into_iter().take(most) {
+    let mut kept = Vec::new();
+    for request in requests.into_iter().take(most) {
         let needed = engine.tokenizer.encode(&request.prompt, true)?.len();
-        if needed > left && !requests.is_empty() {
+        if needed > left && !kept.is_empty() {
             break;
         }
         left = left.saturating_sub(needed);
-        requests.push(request);
+        kept.push(request);
     }
-    Ok(requests)
-}
-
-/// How a figure over some embedded questions is named.
-pub fn source(requests: &[Request]) -> String {
-    debug_assert!(requests.iter().all(|request| matches!(request.ask, Ask::Score { .. })));
-    format!("{} embedded mmlu questions, 0-shot", requests.len())
+    Ok(kept)
 }
 
 #[cfg(test)]

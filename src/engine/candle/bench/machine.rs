@@ -7,11 +7,11 @@ use std::time::Instant;
 use anyhow::Result;
 use gemm::Parallelism;
 
-use super::CandleEngine;
-use super::cache::KvStore;
-use super::config::LayerConfig;
-use super::forward::{Part, Scratch};
-use super::schedule::process_cpu_seconds;
+use crate::engine::candle::CandleEngine;
+use crate::engine::candle::cache::KvStore;
+use crate::engine::candle::config::LayerConfig;
+use crate::engine::candle::forward::{Part, Scratch};
+use crate::engine::candle::schedule::process_cpu_seconds;
 
 /// Time since a start, by the wall and by the process's CPU (the wall again where the platform does not tell).
 #[derive(Debug)]
