@@ -5,10 +5,11 @@ use std::ops::ControlFlow;
 use anyhow::{Result, bail};
 use serde::Serialize;
 
-use crate::compare::Flips;
+use crate::compare::{Flip, Flips};
 use crate::extract::argmax::ArgMax;
 use crate::extract::{Rule, exact_match};
 use crate::record::{INVALID, letter};
+use crate::stats::Tally;
 use crate::trace::{Field, Trace};
 
 /// What another rule makes of a trace.
@@ -42,7 +43,10 @@ pub fn rescore(trace: &mut Trace, rule: &Rule) -> Result<Rescored> {
         gave_up += usize::from(flagged);
         let pick = pick.as_deref().unwrap_or(INVALID);
         let correct = pick != INVALID && exact_match(pick, trace.rows.answer.get(row));
-        flips.add((trace.rows.pick.get(row), trace.rows.correct[row]), (pick, correct));
+        let before = (trace.rows.pick.get(row), trace.rows.correct[row]);
+        Flip::of(before, (pick, correct))
+            .into_iter()
+            .for_each(|flip| flips.add(flip));
         trace.rows.pick.set(row, pick);
         trace.rows.correct[row] = correct;
         if flagged {
@@ -57,11 +61,15 @@ pub fn rescore(trace: &mut Trace, rule: &Rule) -> Result<Rescored> {
         }
     }
     trace.rule = Some(rule.name().to_owned());
+    let mut tally = Tally::default();
+    for row in 0..trace.rows.len() {
+        tally += Tally::one(trace.rows.correct[row], trace.rows.is_invalid(row));
+    }
     Ok(Rescored {
         rule: rule.name().to_owned(),
-        n: trace.rows.len(),
-        correct: trace.rows.correct.iter().filter(|correct| **correct).count(),
-        invalid: (0..trace.rows.len()).filter(|row| trace.rows.is_invalid(*row)).count(),
+        n: tally.n,
+        correct: tally.correct,
+        invalid: tally.invalid,
         flips,
         gave_up,
         kept,

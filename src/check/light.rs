@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{Problem, problem, rows_with_ids};
 use crate::extract::exact_match;
-use crate::filter::Agreement;
 use crate::record::{INVALID, letter_index};
+use crate::stats::{Questions, Slice};
 use crate::text::thousands;
 use crate::trace::{Rows, Trace};
 
@@ -19,7 +19,7 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
             problems.push(problem(kind, trace, found, text(rows_with_ids(rows, found))));
         }
     };
-    let by_question = Agreement::of(rows);
+    let by_question = Questions::of(Slice::all(rows));
     tell("duplicated_rows", &duplicated(rows, &by_question), &|found| {
         format!("{found} repeat a question and attempt")
     });
@@ -28,7 +28,7 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
         format!(
             "{} of {} questions have fewer than {most} attempts",
             thousands(lacking.len()),
-            thousands(by_question.questions())
+            thousands(by_question.len())
         )
     });
     tell(
@@ -81,13 +81,13 @@ fn is_right(rows: &Rows, row: usize) -> bool {
 }
 
 /// Rows that repeat an earlier row's question, attempt and seed.
-fn duplicated(rows: &Rows, by_question: &Agreement) -> Vec<usize> {
+fn duplicated(rows: &Rows, by_question: &Questions) -> Vec<usize> {
     let mut found = Vec::new();
     let mut seen: HashSet<(u16, Option<i64>)> = HashSet::new();
-    for question in 0..by_question.questions() as u32 {
+    for question in by_question.iter() {
         seen.clear();
         // Equal attempts stand in the order of the file.
-        for row in by_question.rows_of(question).map(|row| row as usize) {
+        for row in question.map(|row| row as usize) {
             if !seen.insert((rows.attempt[row], rows.seed(row))) {
                 found.push(row);
             }
@@ -98,29 +98,29 @@ fn duplicated(rows: &Rows, by_question: &Agreement) -> Vec<usize> {
 }
 
 /// One row of each question that has fewer attempts than most have, and how many most have.
-fn lacking_attempts(rows: &Rows, by_question: &Agreement) -> (Vec<usize>, usize) {
+fn lacking_attempts(rows: &Rows, by_question: &Questions) -> (Vec<usize>, usize) {
     let attempts = |question: u32| {
         let mut last = None;
-        let attempts = by_question.rows_of(question).map(|row| rows.attempt[row as usize]);
+        let attempts = by_question.rows(question).map(|row| rows.attempt[row as usize]);
         attempts
             .filter(|attempt| last.replace(*attempt) != Some(*attempt))
             .count()
     };
-    let questions = || 0..by_question.questions() as u32;
+    let questions = || 0..by_question.len() as u32;
     let most = questions().map(attempts).max().unwrap_or(0);
     let lacking = questions().filter(|question| attempts(*question) < most);
-    let first = lacking.filter_map(|question| by_question.rows_of(question).min());
+    let first = lacking.filter_map(|question| by_question.rows(question).min());
     (first.map(|row| row as usize).collect(), most)
 }
 
 /// Rows whose value is not that of their question's first row.
-fn differing(by_question: &Agreement, value: impl Fn(usize) -> u32) -> Vec<usize> {
+fn differing(by_question: &Questions, value: impl Fn(usize) -> u32) -> Vec<usize> {
     let mut found = Vec::new();
-    for question in 0..by_question.questions() as u32 {
-        let Some(first) = by_question.rows_of(question).min().map(|row| value(row as usize)) else {
+    for question in by_question.iter() {
+        let Some(first) = question.clone().min().map(|row| value(row as usize)) else {
             continue;
         };
-        let rows = by_question.rows_of(question).map(|row| row as usize);
+        let rows = question.map(|row| row as usize);
         found.extend(rows.filter(|row| value(*row) != first));
     }
     found.sort_unstable();

@@ -93,7 +93,12 @@ Examples:
 Examples:
   markbook stats traces.parquet
   markbook stats my-run -f 'cat:law' --json
-  markbook stats outputs.zip --rule tiger_chain")]
+  markbook stats outputs.zip --rule tiger_chain
+
+95%: Wilson's interval. With several attempts at a question it counts as many independent rows as the spread between
+questions leaves, p (1 - p) / stderr^2 with the error clustered over questions (Liang and Zeger 1986; Korn and Graubard
+1998), never fewer than questions and never more than rows. vote: the pick given more often than every other; equally
+frequent picks are a tie. majority: more than half of the attempts. any: at least one attempt is right.")]
     Stats(StatsArgs),
     /// Read the same outputs by another rule, and tell what flips
     #[command(after_help = "\

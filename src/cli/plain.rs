@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use crate::engine::{LanePulse, Pulse};
 use crate::record::Record;
 use crate::run::{Exam, Update};
-use crate::stats::wilson;
+use crate::stats::{Growing, Tally, percent};
 use crate::text::{duration, safe_line, thousands};
-use crate::tui::live::figures::{coarse, range, rate};
+use crate::tui::live::figures::{brackets, coarse, range, rate};
 use crate::tui::live::tempo::{Left, Pace, Step, ToCome, Tokens, beside};
 
 /// How often a pipe gets a line.
@@ -22,10 +22,8 @@ struct Count {
     /// Answers of a question.
     attempts: usize,
     rows: usize,
-    done: usize,
     resumed: usize,
-    correct: usize,
-    invalid: usize,
+    landed: Growing,
     to_come: ToCome,
     pace: Pace,
     tokens: Tokens,
@@ -218,12 +216,11 @@ fn columns() -> usize {
 
 impl Count {
     fn land(&mut self, record: &Record, now: Duration) {
-        self.done += 1;
-        self.correct += usize::from(record.correct);
-        self.invalid += usize::from(record.is_invalid());
+        let row = Tally::one(record.correct, record.is_invalid());
+        self.landed.add(record.question_id, row);
         let group = self.to_come.land(&record.category, &record.subject);
         // What a resumed run brought along tells nothing about the speed.
-        if self.done > self.resumed {
+        if self.landed.sum.rows() > self.resumed {
             let cost = f64::from(record.seconds);
             self.pace.add(
                 group,
@@ -247,23 +244,17 @@ impl Count {
     }
 
     fn render(&self, left: Option<Left>, now: Duration, detail: Detail) -> String {
-        let share = |part: usize| 100.0 * part as f64 / self.done.max(1) as f64;
+        let (done, planned) = (thousands(self.landed.sum.rows()), thousands(self.rows));
         let mut text = format!(
-            "{} {}/{} {:.1}%",
+            "{} {done}/{planned} {}%",
             self.name,
-            thousands(self.done),
-            thousands(self.rows),
-            share(self.correct),
+            percent(self.landed.sum.accuracy())
         );
-        if detail == Detail::All {
-            let (low, high) = wilson(self.correct as f64, self.done as f64).unwrap_or((0.0, 1.0));
-            text.push_str(&format!(" [{:.1}, {:.1}]", 100.0 * low, 100.0 * high));
+        if let Some(interval) = self.landed.sum.interval().filter(|_| detail == Detail::All) {
+            text.push_str(&format!(" {}", brackets(Some(interval.limits()))));
         }
-        text.push_str(&format!(
-            " invalid {:.1}%, {}",
-            share(self.invalid),
-            self.time_left(left)
-        ));
+        let invalid = percent(self.landed.sum.tally.invalid_rate());
+        text.push_str(&format!(" invalid {invalid}%, {}", self.time_left(left)));
         if detail != Detail::NoSpeed {
             text.push_str(&self.speed(now));
         }
@@ -289,7 +280,7 @@ impl Count {
         let (questions, tokens) = match self.completed {
             Some(completed) => {
                 let seconds = completed.as_secs_f64().max(1e-3);
-                let questions = (self.done - self.resumed) as f64 / self.attempts as f64;
+                let questions = (self.landed.sum.rows() - self.resumed) as f64 / self.attempts as f64;
                 let each = |tokens: u64| tokens as f64 / seconds;
                 (
                     Some(questions / seconds),
@@ -312,5 +303,42 @@ impl Count {
             }
         }
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_counts_attempts_by_question_as_every_table_does() {
+        let mut count = Count {
+            name: "mmlu_pro".to_owned(),
+            attempts: 5,
+            rows: 100,
+            ..Count::default()
+        };
+        // 20 questions, all attempts right or none: no surer than 20 rows.
+        for row in 0..100 {
+            let record = Record {
+                question_id: row % 20,
+                attempt: row / 20,
+                pick: if row % 20 < 10 {
+                    "A".to_owned()
+                } else {
+                    "[invalid]".to_owned()
+                },
+                correct: row % 20 < 10,
+                ..Record::default()
+            };
+            count.land(&record, Duration::from_secs(1));
+        }
+        let line = count.render(None, Duration::from_secs(2), Detail::All);
+        assert!(
+            line.starts_with("mmlu_pro 100/100 50.0% [29.9, 70.1] invalid 50.0%"),
+            "{line}"
+        );
+        let short = count.render(None, Duration::from_secs(2), Detail::NoInterval);
+        assert!(!short.contains('['), "{short}");
     }
 }

@@ -11,7 +11,7 @@ use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
 use crate::extract::Rule;
 use crate::rescore::{Rescored, rescore as read_again};
-use crate::stats::{self, IntervalKind, RunReport, percent};
+use crate::stats::{self, AttemptsBy, IntervalKind, RunReport, StderrKind, percent};
 use crate::text::{safe_line, thousands};
 use crate::trace::Trace;
 use crate::{check as integrity, extract};
@@ -82,6 +82,16 @@ fn table(trace: &Trace, run: &RunReport, out: &mut impl Write) -> Result<()> {
         Some(IntervalKind::Clustered) => "over questions (clustered)",
         _ => "Wilson",
     };
+    let hundredths =
+        |stderr: Option<f64>| stderr.map_or_else(|| "-".to_owned(), |stderr| format!("{:.2}", 100.0 * stderr));
+    let stderr = match run.stderr_kind {
+        StderrKind::Clustered => format!(
+            "stderr {} (of rows alone, as the harness: {})",
+            hundredths(run.stderr),
+            hundredths(run.harness_stderr)
+        ),
+        StderrKind::Pooled => format!("stderr {} (pooled over subjects)", hundredths(run.stderr)),
+    };
     writeln!(
         out,
         "  rows {}   questions {}   correct {}   [invalid] {} ({}%)   rule {}",
@@ -94,29 +104,13 @@ fn table(trace: &Trace, run: &RunReport, out: &mut impl Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "  accuracy {}% [{}] {kind} 95%   stderr {}   mean over categories {}%",
+        "  accuracy {}% [{}] {kind} 95%   {stderr}   mean over {} categories {}%",
         percent(run.accuracy),
         limits(run.ci95),
-        run.stderr
-            .map_or_else(|| "-".to_owned(), |stderr| format!("{:.2}", 100.0 * stderr)),
+        run.macro_categories,
         percent(run.macro_accuracy)
     )?;
-    if run.seeds.len() > 1 {
-        let seeds: Vec<String> = run
-            .seeds
-            .iter()
-            .map(|(seed, tally)| format!("{seed} {}", percent(tally.accuracy)))
-            .collect();
-        writeln!(out, "  seeds    {}", seeds.join("   "))?;
-        writeln!(
-            out,
-            "  mean {} ± {}   majority {}   any {}",
-            percent(run.seed_mean),
-            percent(run.seed_std),
-            percent(run.majority),
-            percent(run.any)
-        )?;
-    }
+    attempts(run, out)?;
     let width = run
         .categories
         .iter()
@@ -157,6 +151,38 @@ fn table(trace: &Trace, run: &RunReport, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
+/// Accuracy of each seed or attempt, and what they say together.
+fn attempts(run: &RunReport, out: &mut impl Write) -> Result<()> {
+    if run.seeds.len() > 1 {
+        let name = match run.attempts_by {
+            AttemptsBy::Seed => "seeds",
+            AttemptsBy::Attempt => "attempts",
+            AttemptsBy::Epoch => "epochs",
+        };
+        let numbers = run.seeds.iter().map(|(label, tally)| {
+            let number = label.rsplit(' ').next().unwrap_or(label);
+            format!("{number} {}", percent(tally.accuracy))
+        });
+        writeln!(out, "  {name:<8} {}", numbers.collect::<Vec<_>>().join("   "))?;
+    }
+    if let Some(ties) = run.ties {
+        let ties = match ties {
+            1 => "1 tie".to_owned(),
+            ties => format!("{} ties", thousands(ties)),
+        };
+        writeln!(
+            out,
+            "  mean {} ± {}   vote {} ({ties})   majority {}   any {}",
+            percent(run.seed_mean),
+            percent(run.seed_std),
+            percent(run.vote),
+            percent(run.majority),
+            percent(run.any)
+        )?;
+    }
+    Ok(())
+}
+
 fn limits(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(
         || "-".to_owned(),
@@ -189,14 +215,19 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
     for (trace, result) in opened.iter().zip(&results) {
         let flips = &result.flips;
         writeln!(out, "{} · rule {}", safe_line(&trace.name), safe_line(&result.rule))?;
-        writeln!(
-            out,
-            "  rows {}   correct {}   accuracy {}%   [invalid] {}",
-            thousands(result.n),
-            thousands(result.correct),
-            percent((result.n > 0).then(|| result.correct as f64 / result.n as f64)),
-            thousands(result.invalid)
-        )?;
+        // Exams have each their own accuracy, and none together.
+        for run in stats::report(trace, None) {
+            writeln!(
+                out,
+                "  {}   rows {}   correct {}   accuracy {}% [{}]   [invalid] {}",
+                safe_line(run.benchmark.as_deref().unwrap_or("trace")),
+                thousands(run.n),
+                thousands(run.correct),
+                percent(run.accuracy),
+                limits(run.ci95),
+                thousands(run.invalid)
+            )?;
+        }
         for (what, count) in [
             ("[invalid] → right", flips.invalid_to_right),
             ("[invalid] → wrong letter", flips.invalid_to_wrong),
@@ -265,8 +296,17 @@ pub(super) fn compare(args: &CompareArgs) -> Result<End> {
 
 fn compare_table(report: &CompareReport) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "A {}  {}%", safe_line(&report.a.name), percent(report.a.accuracy))?;
-    writeln!(out, "B {}  {}%", safe_line(&report.b.name), percent(report.b.accuracy))?;
+    for (name, side) in [("A", &report.a), ("B", &report.b)] {
+        let one = (side.exams.is_empty()).then(|| (String::new(), side.accuracy, side.ci95));
+        let exams = side.exams.iter();
+        let exams = exams.map(|(exam, sum)| (format!("{} ", safe_line(exam)), sum.accuracy, sum.ci95));
+        let figures = one
+            .into_iter()
+            .chain(exams)
+            .map(|(exam, accuracy, ci95)| format!("{exam}{}% [{}]", percent(accuracy), limits(ci95)));
+        let figures = figures.collect::<Vec<_>>().join("   ");
+        writeln!(out, "{name} {}  {figures}", safe_line(&side.name))?;
+    }
     writeln!(
         out,
         "paired {}   unpaired {}   changed questions {}",

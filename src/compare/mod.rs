@@ -5,16 +5,16 @@ mod prompts;
 mod report;
 mod significance;
 
+use std::ops::AddAssign;
+use std::sync::Arc;
+
 use crate::record::INVALID;
-use crate::stats::Clusters;
+use crate::stats::{Clusters, Grouped, Interval, Questions, Scope, Slice, fold};
 use crate::trace::Rows;
 
 pub use pairing::{Pairing, pair};
 pub use report::{CategoryReport, CompareReport, SideReport};
 pub use significance::{Decision, decide, mcnemar_exact, mcnemar_log10};
-
-/// The 97.5 % point of the normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
 
 /// Which of the two was right on a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,13 +48,23 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, quadrant: Quadrant) {
+    fn one(quadrant: Quadrant) -> Counts {
+        let mut counts = Counts::default();
+        *counts.of(quadrant) = 1;
+        counts
+    }
+
+    fn of(&mut self, quadrant: Quadrant) -> &mut usize {
         match quadrant {
-            Quadrant::Both => self.both += 1,
-            Quadrant::AOnly => self.a_only += 1,
-            Quadrant::BOnly => self.b_only += 1,
-            Quadrant::Neither => self.neither += 1,
+            Quadrant::Both => &mut self.both,
+            Quadrant::AOnly => &mut self.a_only,
+            Quadrant::BOnly => &mut self.b_only,
+            Quadrant::Neither => &mut self.neither,
         }
+    }
+
+    pub fn get(mut self, quadrant: Quadrant) -> usize {
+        *self.of(quadrant)
     }
 
     pub fn pairs(self) -> usize {
@@ -73,6 +83,14 @@ impl Counts {
     }
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        Quadrant::ALL
+            .into_iter()
+            .for_each(|quadrant| *self.of(quadrant) += other.get(quadrant));
+    }
+}
+
 /// A difference of accuracies with its 95 % interval, over all pairs or a category's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
@@ -81,8 +99,8 @@ pub struct Difference {
     pub counts: Counts,
     /// `None` without pairs.
     pub difference: Option<f64>,
-    pub ci95: Option<(f64, f64)>,
-    /// Whether the interval is clustered over questions: where several attempts of one are paired.
+    pub interval: Option<Interval>,
+    /// Whether several attempts of a question are paired: the interval is then clustered over questions.
     pub is_clustered: bool,
 }
 
@@ -93,6 +111,8 @@ pub struct Comparison {
     pub overall: Difference,
     /// By A's categories, in order of first appearance.
     pub categories: Vec<Difference>,
+    /// The paired rows of A and of B by exam.
+    pub sides: [Grouped<Arc<str>>; 2],
     /// Two-sided exact McNemar test over the pairs; 1 where nothing differs.
     pub p: f64,
     /// Its common logarithm, also where `p` is too small for a number.
@@ -108,30 +128,37 @@ impl Comparison {
 
     /// The same over rows that are paired already, all or some of them.
     pub fn over(pairing: Pairing, a: &Rows, b: &Rows) -> Comparison {
+        let quadrant = |(x, y): &(u32, u32)| Quadrant::of(a.correct[*x as usize], b.correct[*y as usize]);
+        let questions = Questions::of(Slice::all(a));
         let mut overall = Sums::default();
         let mut categories = vec![Sums::default(); a.category.list().len()];
-        for pairs in pairing
-            .pairs
-            .chunk_by(|x, y| a.question_key(x.0 as usize) == a.question_key(y.0 as usize))
-        {
-            overall.add(a, b, pairs);
-            categories[a.category.code(pairs[0].0 as usize) as usize].add(a, b, pairs);
-        }
+        let numbered = questions.numbers_of(pairing.pairs.iter().map(|pair| pair.0));
+        let items = numbered
+            .zip(&pairing.pairs)
+            .map(|((row, question), pair)| (question, a.category.code(row), Counts::one(quadrant(pair))));
+        fold(questions.len(), items, |scope, counts| match scope {
+            Scope::Question => overall.add(counts),
+            Scope::Group(category) => categories[category as usize].add(counts),
+        });
         let named = categories
             .into_iter()
             .zip(a.category.list())
             .filter(|(sums, _)| sums.counts.pairs() > 0);
         let Counts { a_only, b_only, .. } = overall.counts;
-        let outcomes = pairing
-            .pairs
-            .iter()
-            .map(|(x, y)| Quadrant::of(a.correct[*x as usize], b.correct[*y as usize]));
+        let outcomes = pairing.pairs.iter().map(quadrant);
+        let side_a = by_exam(a, &questions, pairing.pairs.iter().map(|pair| pair.0));
+        let side_b = by_exam(
+            b,
+            &Questions::of(Slice::all(b)),
+            pairing.pairs.iter().map(|pair| pair.1),
+        );
         Comparison {
             p: mcnemar_exact(a_only, b_only),
             log10_p: mcnemar_log10(a_only, b_only),
             decision: decide(outcomes),
             overall: overall.difference(String::new()),
             categories: named.map(|(sums, name)| sums.difference(name.to_string())).collect(),
+            sides: [side_a, side_b],
             pairing,
         }
     }
@@ -149,6 +176,13 @@ impl Comparison {
     }
 }
 
+fn by_exam(rows: &Rows, questions: &Questions, picked: impl Iterator<Item = u32>) -> Grouped<Arc<str>> {
+    let exams = &rows.benchmark;
+    let numbered = questions.numbers_of(picked);
+    let name = |code: u32| Arc::clone(&exams.list()[code as usize]);
+    Grouped::of(rows, questions.len(), numbered, |row| exams.code(row), name)
+}
+
 #[derive(Debug, Clone, Default)]
 struct Sums {
     counts: Counts,
@@ -157,80 +191,77 @@ struct Sums {
 
 impl Sums {
     /// Adds the pairs of one question.
-    fn add(&mut self, a: &Rows, b: &Rows, pairs: &[(u32, u32)]) {
-        let mut gained = 0;
-        for (x, y) in pairs {
-            let (a_is_right, b_is_right) = (a.correct[*x as usize], b.correct[*y as usize]);
-            self.counts.add(Quadrant::of(a_is_right, b_is_right));
-            gained += i64::from(a_is_right) - i64::from(b_is_right);
-        }
-        self.clusters.add(pairs.len(), gained);
+    fn add(&mut self, question: Counts) {
+        self.counts += question;
+        let gained = question.a_only as i64 - question.b_only as i64;
+        self.clusters.add(question.pairs(), gained);
     }
 
     fn difference(&self, name: String) -> Difference {
-        let counts = self.counts;
-        let difference = counts.difference();
-        let pairs = counts.pairs() as f64;
-        let is_clustered = self.clusters.has_repeats();
-        let stderr = if is_clustered {
-            self.clusters.stderr()
-        } else {
-            let discordant = (counts.a_only + counts.b_only) as f64;
-            let gained = counts.a_only as f64 - counts.b_only as f64;
-            Some((discordant - gained * gained / pairs).max(0.0).sqrt() / pairs)
-        };
-        let ci95 = difference
-            .zip(stderr)
-            .map(|(d, stderr)| ((d - Z * stderr).max(-1.0), (d + Z * stderr).min(1.0)));
         Difference {
             name,
-            counts,
-            difference,
-            ci95,
-            is_clustered,
+            counts: self.counts,
+            difference: self.counts.difference(),
+            interval: self.clusters.interval_of_difference(),
+            is_clustered: self.clusters.has_repeats(),
         }
     }
 }
 
-/// What another rule makes of the same rows. `wrong` is a letter, but the wrong one.
+/// How a row changes where its output is read another way. `wrong` is a letter, but the wrong one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flip {
+    InvalidToRight,
+    InvalidToWrong,
+    WrongToRight,
+    RightToWrong,
+    /// To another letter.
+    WrongToWrong,
+    RightToInvalid,
+    WrongToInvalid,
+}
+
+impl Flip {
+    /// What a row's pick and outcome, before and after, amount to; `None`: nothing.
+    pub fn of(before: (&str, bool), after: (&str, bool)) -> Option<Flip> {
+        let outcome = |(pick, is_right): (&str, bool)| (pick != INVALID).then_some(is_right);
+        match (outcome(before), outcome(after)) {
+            (None, Some(true)) => Some(Flip::InvalidToRight),
+            (None, Some(false)) => Some(Flip::InvalidToWrong),
+            (Some(false), Some(true)) => Some(Flip::WrongToRight),
+            (Some(true), Some(false)) => Some(Flip::RightToWrong),
+            (Some(false), Some(false)) if before.0 != after.0 => Some(Flip::WrongToWrong),
+            (Some(true), None) => Some(Flip::RightToInvalid),
+            (Some(false), None) => Some(Flip::WrongToInvalid),
+            _ => None,
+        }
+    }
+}
+
+/// Rows by how they change under another rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Flips {
     pub invalid_to_right: usize,
     pub invalid_to_wrong: usize,
     pub right_to_wrong: usize,
     pub wrong_to_right: usize,
-    /// To another letter.
     pub wrong_to_wrong: usize,
     pub right_to_invalid: usize,
     pub wrong_to_invalid: usize,
 }
 
 impl Flips {
-    /// Counts one row: its pick and outcome before and after.
-    pub fn add(&mut self, before: (&str, bool), after: (&str, bool)) {
-        let outcome = |(pick, is_right): (&str, bool)| if pick == INVALID { None } else { Some(is_right) };
-        match (outcome(before), outcome(after)) {
-            (None, Some(true)) => self.invalid_to_right += 1,
-            (None, Some(false)) => self.invalid_to_wrong += 1,
-            (Some(true), Some(false)) => self.right_to_wrong += 1,
-            (Some(false), Some(true)) => self.wrong_to_right += 1,
-            (Some(false), Some(false)) => self.wrong_to_wrong += usize::from(before.0 != after.0),
-            (Some(true), None) => self.right_to_invalid += 1,
-            (Some(false), None) => self.wrong_to_invalid += 1,
-            (None, None) | (Some(true), Some(true)) => {}
-        }
-    }
-
-    /// Of the same rows with two sets of picks.
-    pub fn between(before: &Rows, after: &Rows) -> Flips {
-        let mut flips = Flips::default();
-        for row in 0..before.len().min(after.len()) {
-            flips.add(
-                (before.pick.get(row), before.correct[row]),
-                (after.pick.get(row), after.correct[row]),
-            );
-        }
-        flips
+    pub fn add(&mut self, flip: Flip) {
+        let count = match flip {
+            Flip::InvalidToRight => &mut self.invalid_to_right,
+            Flip::InvalidToWrong => &mut self.invalid_to_wrong,
+            Flip::WrongToRight => &mut self.wrong_to_right,
+            Flip::RightToWrong => &mut self.right_to_wrong,
+            Flip::WrongToWrong => &mut self.wrong_to_wrong,
+            Flip::RightToInvalid => &mut self.right_to_invalid,
+            Flip::WrongToInvalid => &mut self.wrong_to_invalid,
+        };
+        *count += 1;
     }
 }
 
@@ -274,27 +305,21 @@ mod tests {
     #[test]
     fn the_interval_of_a_difference_is_that_of_pairs() {
         // The counts of the screen in the design: 2,160 and 1,055 of 12,020 give +9.2 [+8.3, +10.1], z 19.5.
-        let sums = |both, a_only, b_only, neither| {
-            let mut sums = Sums {
-                counts: Counts {
-                    both,
-                    a_only,
-                    b_only,
-                    neither,
-                },
-                ..Sums::default()
-            };
-            sums.clusters.add(1, 0);
+        let sums = |numbers: [usize; 4]| {
+            let mut sums = Sums::default();
+            for (quadrant, number) in Quadrant::ALL.into_iter().zip(numbers) {
+                (0..number).for_each(|_| sums.add(Counts::one(quadrant)));
+            }
             sums.difference(String::new())
         };
-        let difference = sums(3055, 2160, 1055, 5750);
-        let (low, high) = difference.ci95.unwrap();
+        let difference = sums([3055, 2160, 1055, 5750]);
+        let Interval { low, high, .. } = difference.interval.unwrap();
         assert!(
             (low - 0.0828).abs() < 1e-4 && (high - 0.1010).abs() < 1e-4,
             "{low} {high}"
         );
         assert!((difference.counts.z().unwrap() - 19.49).abs() < 0.01);
-        assert_eq!(sums(0, 0, 0, 0).ci95, None);
+        assert_eq!(sums([0; 4]).interval, None);
     }
 
     #[test]
@@ -311,6 +336,14 @@ mod tests {
             right_to_invalid: 1,
             ..Flips::default()
         };
-        assert_eq!(Flips::between(&before, &after), expected);
+        let mut flips = Flips::default();
+        let read = |rows: &Rows, row: usize| (rows.pick.get(row).to_owned(), rows.correct[row]);
+        for row in 0..before.len() {
+            let ((old, was_right), (new, is_right)) = (read(&before, row), read(&after, row));
+            Flip::of((&old, was_right), (&new, is_right))
+                .into_iter()
+                .for_each(|flip| flips.add(flip));
+        }
+        assert_eq!(flips, expected);
     }
 }

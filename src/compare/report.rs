@@ -1,8 +1,11 @@
 //! A comparison as `compare --json` prints it. Fractions lie in 0-1; unknown is null.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::{Comparison, Difference};
+use crate::stats::Sum;
 use crate::trace::Trace;
 
 #[derive(Debug, Clone, Serialize)]
@@ -42,11 +45,22 @@ pub struct CompareReport {
 #[derive(Debug, Clone, Serialize)]
 pub struct SideReport {
     pub name: String,
-    /// Over the pairs.
+    /// Over the pairs: never over two exams; null then, and `exams` tells.
     pub accuracy: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
+    /// By exam, where there are several.
+    pub exams: BTreeMap<String, ExamReport>,
     pub n: usize,
     /// Rows without a partner, changed ones left out.
     pub unpaired: usize,
+}
+
+/// The paired rows of one exam on one side.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExamReport {
+    pub n: usize,
+    pub accuracy: Option<f64>,
+    pub ci95: Option<[f64; 2]>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -76,17 +90,25 @@ impl CompareReport {
         let Comparison { pairing, overall, .. } = comparison;
         let counts = overall.counts;
         let pairs = counts.pairs();
-        let side = |trace: &Trace, right: usize, unpaired: usize| SideReport {
-            name: trace.name.clone(),
-            accuracy: (pairs > 0).then(|| right as f64 / pairs as f64),
-            n: trace.rows.len(),
-            unpaired,
+        let side = |trace: &Trace, at: usize, unpaired: usize| {
+            let sums = &comparison.sides[at];
+            let several = sums.len() > 1;
+            let one = (!several).then_some(&sums.total).map(exam_report);
+            let exams = sums.iter().filter(|_| several);
+            SideReport {
+                name: trace.name.clone(),
+                accuracy: one.as_ref().and_then(|one| one.accuracy),
+                ci95: one.and_then(|one| one.ci95),
+                exams: exams.map(|(exam, sum)| (exam.to_string(), exam_report(sum))).collect(),
+                n: trace.rows.len(),
+                unpaired,
+            }
         };
         let changed = changed_questions(a, b, comparison);
         let (same_prompt, prompt_warning) = super::prompts::same_prompt(a, b, pairing);
         CompareReport {
-            a: side(a, counts.both + counts.a_only, pairing.only_a.len()),
-            b: side(b, counts.both + counts.b_only, pairing.only_b.len()),
+            a: side(a, 0, pairing.only_a.len()),
+            b: side(b, 1, pairing.only_b.len()),
             paired: pairs,
             unpaired: pairing.only_a.len() + pairing.only_b.len(),
             changed: changed.len(),
@@ -110,8 +132,16 @@ impl CompareReport {
     }
 }
 
+fn exam_report(sum: &Sum) -> ExamReport {
+    ExamReport {
+        n: sum.rows(),
+        accuracy: sum.accuracy(),
+        ci95: sum.interval().map(|interval| [interval.low, interval.high]),
+    }
+}
+
 fn limits(difference: &Difference) -> Option<[f64; 2]> {
-    difference.ci95.map(|(low, high)| [low, high])
+    difference.interval.map(|interval| [interval.low, interval.high])
 }
 
 fn category_report(part: &Difference) -> CategoryReport {

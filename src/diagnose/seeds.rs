@@ -1,8 +1,9 @@
 //! Whether attempts at a question are really different: equal texts mean that the seed never reached the sampler.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::stats::{Questions, Slice};
 use crate::trace::Rows;
 
 /// Two attempts, and on how many questions their texts are equal.
@@ -30,29 +31,22 @@ pub fn text_hash(text: &str) -> u64 {
 
 /// Every pair of attempts, compared question by question on the hashes of the completions (one a row).
 pub fn identical_attempts(rows: &Rows, hashes: &[u64]) -> Vec<Twins> {
-    let mut questions: HashMap<(u32, i64), Vec<(u16, u64)>> = HashMap::new();
-    for row in (0..rows.len()).filter(|row| rows.chars[*row] > 0) {
-        questions
-            .entry(rows.question_key(row))
-            .or_default()
-            .push((rows.attempt[row], hashes[row]));
-    }
-    let mut pairs: HashMap<(u16, u16), (usize, usize)> = HashMap::new();
-    for answers in questions.values() {
+    let mut pairs: BTreeMap<(u16, u16), (usize, usize)> = BTreeMap::new();
+    for question in Questions::of(Slice::all(rows)).iter() {
+        let answers = question.map(|row| row as usize).filter(|row| rows.chars[*row] > 0);
+        let answers: Vec<(u16, u64)> = answers.map(|row| (rows.attempt[row], hashes[row])).collect();
         for (index, (attempt, hash)) in answers.iter().enumerate() {
             for (other, other_hash) in answers[index + 1..].iter().filter(|(other, _)| other != attempt) {
-                let (same, of) = pairs.entry((*attempt.min(other), *attempt.max(other))).or_default();
+                let (same, of) = pairs.entry((*attempt, *other)).or_default();
                 *same += usize::from(hash == other_hash);
                 *of += 1;
             }
         }
     }
-    let mut twins: Vec<Twins> = pairs
-        .into_iter()
-        .map(|(attempts, (same, of))| Twins { attempts, same, of })
-        .collect();
-    twins.sort_by_key(|twins| twins.attempts);
+    let twins = pairs.into_iter();
     twins
+        .map(|(attempts, (same, of))| Twins { attempts, same, of })
+        .collect()
 }
 
 /// What a reader should know of suspicious pairs: one line for all attempts, where all are alike, else one a pair.

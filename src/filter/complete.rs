@@ -86,8 +86,10 @@ fn values(name: &str, value: &str, context: &Context) -> Vec<String> {
         "finish" => Column::Finish.known(context.rows),
         "why" => Cause::ALL.iter().map(|cause| cause.name().to_owned()).collect(),
         "agree" => {
-            let most = context.agreement.and_then(|agreement| agreement.attempts.iter().max());
-            numbers(0..=i64::from(most.copied().unwrap_or(0)))
+            let most = context
+                .agreement
+                .map_or(0, |agreement| agreement.questions.most_attempts());
+            numbers(0..=most as i64)
         }
         "at" => numbers(context.rows.attempt.iter().map(|attempt| i64::from(*attempt))),
         "seed" => numbers((0..context.rows.seed.len()).filter_map(|row| context.rows.seed(row))),

@@ -67,7 +67,7 @@ pub const WORDS: &[(&str, &str)] = &[
         "attempts that agree with the most frequent pick: agree:5  agree<=2",
     ),
     ("same-wrong", "every attempt picks the same wrong letter"),
-    ("split", "no pick has a majority of the attempts"),
+    ("split", "no pick has more than half of the attempts"),
     (
         "changed",
         "two runs only: the other run asks another question under this number",

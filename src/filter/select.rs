@@ -265,13 +265,10 @@ impl Bound<'_> {
                     let id = rows.question_id[row];
                     ids.contains(&id) || is_within(id, ranges)
                 }
-                Test::Agree(low, high) => context.agreement.is_some_and(|agreement| {
-                    let agree = i64::from(agreement.agree[agreement.question[row] as usize]);
-                    (*low..=*high).contains(&agree)
-                }),
-                Test::SameWrong => context
+                Test::Agree(low, high) => context
                     .agreement
-                    .is_some_and(|agreement| agreement.same_wrong[agreement.question[row] as usize]),
+                    .is_some_and(|agreement| (*low..=*high).contains(&i64::from(agreement.agree(row)))),
+                Test::SameWrong => context.agreement.is_some_and(|agreement| agreement.is_same_wrong(row)),
                 Test::Split => context.agreement.is_some_and(|agreement| agreement.is_split(row)),
                 Test::Marked => context.notes.is_some_and(|notes| notes.is_marked(row as u32)),
                 Test::Note(patterns) => context.notes.is_some_and(|notes| {

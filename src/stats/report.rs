@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    Group, Key, Letters, Questions, SeedTally, Slice, Tally, VoteCounts, accuracy_with_random_fill, always, by_seed,
-    constant_pick, group_questions, harness_stderr, letters, macro_mean, overall, seed_spread,
+    Attempts, Grouped, Interval, IntervalKind, Labels, Letters, Questions, Slice, Sum, Votes,
+    accuracy_with_random_fill, by_attempt, harness_stderr, letters::constant_pick_warning, mean,
 };
-use crate::trace::Trace;
+use crate::trace::{Names, Trace};
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
@@ -26,24 +26,35 @@ pub struct RunReport {
     pub correct: usize,
     pub accuracy: Option<f64>,
     pub invalid: usize,
-    /// The harness's: pooled over subjects, null where one has a single row.
+    /// With one attempt a question the harness's; with several that of the interval, clustered over questions.
     pub stderr: Option<f64>,
+    pub stderr_kind: StderrKind,
+    /// The harness's: pooled over subjects, null where one has a single row. It takes attempts for independent rows.
+    pub harness_stderr: Option<f64>,
     pub ci95: Option<[f64; 2]>,
-    pub ci_kind: Option<super::IntervalKind>,
+    pub ci_kind: Option<IntervalKind>,
     #[serde(serialize_with = "as_map")]
     pub categories: Vec<(String, GroupReport)>,
     #[serde(serialize_with = "as_map")]
     pub subjects: Vec<(String, GroupReport)>,
+    /// By seed where every row tells its own, else by `attempt 0`, ... or `epoch 1`, ...
     #[serde(serialize_with = "as_map")]
     pub seeds: Vec<(String, SeedReport)>,
+    /// What tells attempts apart.
+    pub attempts_by: AttemptsBy,
     pub seed_mean: Option<f64>,
     pub seed_std: Option<f64>,
-    /// Share of questions whose majority is right; null with one attempt each.
+    /// Share of questions whose vote is right: the pick given more often than every other; null with one attempt each.
+    pub vote: Option<f64>,
+    /// Questions whose most frequent picks are several: their vote is none.
+    pub ties: Option<usize>,
+    /// Share of questions whose right pick was given by more than half of the attempts; null with one attempt each.
     pub majority: Option<f64>,
     /// Share of questions with at least one right attempt; null with one attempt each.
     pub any: Option<f64>,
-    /// Mean over categories, each weighing the same.
+    /// Mean over categories that have rows, each weighing the same; and how many they are.
     pub macro_accuracy: Option<f64>,
+    pub macro_categories: usize,
     pub accuracy_of_valid: Option<f64>,
     /// Expected, if invalid rows were given a random option; no draw is made.
     pub accuracy_with_random_fill: Option<f64>,
@@ -57,6 +68,37 @@ pub struct RunReport {
     pub fingerprint: Option<String>,
     pub warnings: Vec<String>,
     pub timing: Timing,
+}
+
+/// What a standard error is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StderrKind {
+    /// Subjects, pooled as the harness does.
+    Pooled,
+    /// Questions.
+    Clustered,
+}
+
+/// What tells the attempts at a question apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AttemptsBy {
+    Seed,
+    Attempt,
+    /// Inspect's word; they count from 1.
+    Epoch,
+}
+
+impl AttemptsBy {
+    /// A seed, or the attempt of that number.
+    pub fn label(self, number: i64) -> String {
+        match self {
+            AttemptsBy::Seed => number.to_string(),
+            AttemptsBy::Attempt => format!("attempt {number}"),
+            AttemptsBy::Epoch => format!("epoch {}", number + 1),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -112,12 +154,27 @@ pub fn report(trace: &Trace, picked: Option<&[u32]>) -> Vec<RunReport> {
 fn run_report(trace: &Trace, slice: Slice) -> RunReport {
     let rows = &trace.rows;
     let questions = Questions::of(slice);
-    let all = overall(slice);
-    let votes = VoteCounts::of(rows, &questions);
-    let vote_share = |count: usize| (votes.attempts > 1).then(|| count as f64 / votes.questions as f64);
-    let seeds = by_seed(slice);
-    let (seed_mean, seed_std) = seed_spread(&seeds);
-    let categories = group_questions(rows, &questions, Key::Category);
+    let by = |names: &Names| {
+        let groups = questions.group(
+            slice,
+            |row| names.code(row),
+            |code| names.list()[code as usize].to_string(),
+        );
+        (group_reports(&groups), groups)
+    };
+    let (categories, by_category) = by(&rows.category);
+    let all = by_category.total;
+    let votes = Votes::of(slice, &questions);
+    let attempts = by_attempt(slice);
+    let attempts_by = attempts_by(trace, &attempts);
+    let (seed_mean, seed_std) = attempts.spread();
+    let interval = all.interval();
+    let harness_stderr = harness_stderr(slice);
+    let (stderr, stderr_kind) = if all.has_repeats() {
+        (all.stderr(), StderrKind::Clustered)
+    } else {
+        (harness_stderr, StderrKind::Pooled)
+    };
     let first = slice.iter().next();
     RunReport {
         benchmark: first
@@ -125,25 +182,31 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
             .filter(|name| !name.is_empty()),
         model: model_name(trace),
         path: trace.path.as_ref().map(|path| path.display().to_string()),
-        n: all.tally.n,
+        n: all.rows(),
         questions: questions.len(),
         correct: all.tally.correct,
-        accuracy: all.tally.accuracy(),
+        accuracy: all.accuracy(),
         invalid: all.tally.invalid,
-        stderr: harness_stderr(slice),
-        ci95: limits(&all),
-        ci_kind: all.interval.map(|interval| interval.kind),
-        macro_accuracy: macro_mean(categories.iter().map(|group| &group.tally)),
-        categories: group_reports(categories),
-        subjects: group_reports(group_questions(rows, &questions, Key::Subject)),
-        seeds: seeds.iter().map(seed_report).collect(),
+        stderr,
+        stderr_kind,
+        harness_stderr,
+        ci95: interval.map(limits),
+        ci_kind: interval.map(|interval| interval.kind),
+        macro_accuracy: mean(&by_category.accuracies()),
+        macro_categories: by_category.len(),
+        categories,
+        subjects: by(&rows.subject).0,
+        seeds: seed_reports(&attempts, attempts_by),
+        attempts_by,
         seed_mean,
         seed_std,
-        majority: vote_share(votes.majority),
-        any: vote_share(votes.any),
+        vote: votes.share(votes.vote),
+        ties: (votes.attempts > 1).then_some(votes.ties),
+        majority: votes.share(votes.majority),
+        any: votes.share(votes.any),
         accuracy_of_valid: all.tally.accuracy_of_valid(),
         accuracy_with_random_fill: accuracy_with_random_fill(slice),
-        letters: letters(slice),
+        letters: Letters::of(slice),
         rule: trace.rule.clone().or_else(|| own_rule(trace)),
         flags: flags(slice),
         fingerprint: trace
@@ -152,8 +215,16 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
             .and_then(|manifest| manifest.pointer("/settings/data/fingerprint")?.as_str())
             .filter(|fingerprint| !fingerprint.is_empty())
             .map(str::to_owned),
-        warnings: warnings(slice),
+        warnings: constant_pick_warning(slice).into_iter().collect(),
         timing: timing(trace),
+    }
+}
+
+fn attempts_by(trace: &Trace, attempts: &Attempts) -> AttemptsBy {
+    match attempts.labels {
+        Labels::Seeds => AttemptsBy::Seed,
+        Labels::Attempts if trace.counts_epochs() => AttemptsBy::Epoch,
+        Labels::Attempts => AttemptsBy::Attempt,
     }
 }
 
@@ -196,52 +267,30 @@ fn flags(slice: Slice) -> BTreeMap<String, usize> {
     counts
 }
 
-fn warnings(slice: Slice) -> Vec<String> {
-    let constant = constant_pick(slice).map(|pick| {
-        let score = super::percent(always(slice, pick));
-        format!("every pick is {pick}: {score}% is what always-{pick} scores here")
-    });
-    constant.into_iter().collect()
+fn limits(interval: Interval) -> [f64; 2] {
+    [interval.low, interval.high]
 }
 
-fn limits(group: &Group) -> Option<[f64; 2]> {
-    group.interval.map(|interval| [interval.low, interval.high])
+fn group_reports(groups: &Grouped<String>) -> Vec<(String, GroupReport)> {
+    let report = |sum: &Sum| GroupReport {
+        n: sum.rows(),
+        correct: sum.tally.correct,
+        accuracy: sum.accuracy(),
+        invalid: sum.tally.invalid,
+        ci95: sum.interval().map(limits),
+    };
+    groups.iter().map(|(name, sum)| (name.clone(), report(sum))).collect()
 }
 
-/// Sorted by name.
-fn group_reports(groups: Vec<Group>) -> Vec<(String, GroupReport)> {
-    let mut reports: Vec<(String, GroupReport)> = groups
-        .into_iter()
-        .map(|group| {
-            let ci95 = limits(&group);
-            let Tally { n, correct, invalid } = group.tally;
-            (
-                group.name,
-                GroupReport {
-                    n,
-                    correct,
-                    accuracy: group.tally.accuracy(),
-                    invalid,
-                    ci95,
-                },
-            )
-        })
-        .collect();
-    reports.sort_by(|a, b| a.0.cmp(&b.0));
-    reports
-}
-
-fn seed_report(seed: &SeedTally) -> (String, SeedReport) {
-    let Tally { n, correct, invalid } = seed.tally;
-    (
-        seed.seed.to_string(),
-        SeedReport {
-            n,
-            correct,
-            accuracy: seed.tally.accuracy(),
-            invalid,
-        },
-    )
+fn seed_reports(attempts: &Attempts, by: AttemptsBy) -> Vec<(String, SeedReport)> {
+    let report = |sum: &Sum| SeedReport {
+        n: sum.rows(),
+        correct: sum.tally.correct,
+        accuracy: sum.accuracy(),
+        invalid: sum.tally.invalid,
+    };
+    let sums = attempts.sums.iter();
+    sums.map(|(number, sum)| (by.label(*number), report(sum))).collect()
 }
 
 fn as_map<S: Serializer, T: Serialize>(pairs: &[(String, T)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -313,6 +362,15 @@ mod tests {
             (Some(2.5), &serde_json::Value::Null)
         );
         assert_eq!(run["letters"]["picks"]["B"], 3);
+        assert_eq!(
+            (&run["ties"], run["vote"].as_f64()),
+            (&1.into(), Some(1.0 / 3.0)),
+            "A and B once each are a tie"
+        );
+        assert_eq!(
+            (run["stderr_kind"].as_str(), run["attempts_by"].as_str()),
+            (Some("clustered"), Some("seed"))
+        );
     }
 
     #[test]

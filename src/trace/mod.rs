@@ -170,4 +170,8 @@ impl Trace {
         record.correct = light.correct;
         Ok(Arc::new(record))
     }
+    /// Whether the file calls its attempts epochs and counts them from 1, as Inspect does.
+    pub fn counts_epochs(&self) -> bool {
+        self.kind.starts_with("Inspect ")
+    }
 }

@@ -126,6 +126,15 @@ pub fn interval_bar(
     runs(&cells, theme)
 }
 
+/// A share of rows that is no accuracy, in 0-1.
+pub fn share_bar(share: f64, width: usize, role: Role, theme: &Theme) -> Vec<Span<'static>> {
+    let full = ((share * width as f64).round() as usize).min(width);
+    vec![
+        Span::styled("█".repeat(full), theme.style(role)),
+        Span::styled("·".repeat(width - full), theme.style(Role::BarEmpty)),
+    ]
+}
+
 /// A count as a solid bar, to eighths of a cell.
 pub fn solid_bar(count: usize, most: usize, width: usize, role: Role, theme: &Theme) -> Span<'static> {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

@@ -579,7 +579,7 @@ fn sort(snapshot: &Snapshot, view: &View, rows: &mut [u32]) {
             place(a).cmp(&place(b))
         }),
         Sort::Chars => rows.sort_by_key(|row| columns.chars[at(row)]),
-        Sort::Agreement => rows.sort_by_key(|row| snapshot.agreement.agree[snapshot.question(*row) as usize]),
+        Sort::Agreement => rows.sort_by_key(|row| snapshot.agreement.agree(*row as usize)),
     }
     if view.is_reversed {
         rows.reverse();

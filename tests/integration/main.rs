@@ -5,6 +5,7 @@
 mod browsing;
 mod comparing;
 mod extraction;
+mod figures;
 mod floors;
 mod harness_files;
 mod hub;

@@ -313,7 +313,7 @@ impl App {
                 .categories
                 .iter()
                 .find(|s| s.exam == category.exam && s.code == category.code);
-            category.tally = shown.map(|shown| shown.tally).unwrap_or_default();
+            category.sum = shown.map(|shown| shown.sum).unwrap_or_default();
         }
         let entries = category_entries(&all, subjects, several);
         if let Some(Overlay::Picker(picker)) = &mut self.overlay
@@ -479,7 +479,7 @@ fn category_entries(report: &Report, subjects: &[(Arc<str>, usize)], several: bo
     let mut entries = vec![entry(
         "all".to_owned(),
         "no category".to_owned(),
-        report.total.rows,
+        report.total.rows(),
         None,
     )];
     for category in &report.categories {
@@ -492,7 +492,7 @@ fn category_entries(report: &Report, subjects: &[(Arc<str>, usize)], several: bo
         entries.push(entry(
             category.name.replace('_', " "),
             detail,
-            category.tally.rows,
+            category.sum.rows(),
             Some(word),
         ));
     }

@@ -7,6 +7,7 @@ use ratatui::text::Span;
 use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
+use crate::stats::{Interval, Sum, percent};
 use crate::text::safe::one_line;
 use crate::text::thousands;
 use crate::tui::compare::Places;
@@ -37,6 +38,15 @@ impl Footed {
             None => (key, self.label),
         }
     }
+}
+
+/// An accuracy's interval where there is room for it.
+fn brackets(sum: &Sum, room: Room) -> String {
+    let limits = sum.interval().filter(|_| room == Room::Wide).map(Interval::limits);
+    limits.map_or_else(String::new, |(low, high)| {
+        let kind = if sum.has_repeats() { " by question" } else { "" };
+        format!(" [{}, {}]{kind}", percent(Some(low)), percent(Some(high)))
+    })
 }
 
 impl App {
@@ -167,7 +177,8 @@ impl App {
             return;
         };
         let trace = &snapshot.trace;
-        let total = &snapshot.all.total;
+        let all = &snapshot.all;
+        let total = &all.total;
         let name = match trace.path.as_ref().and_then(|path| path.file_name()) {
             Some(file) if trace.name.is_empty() => file.to_string_lossy().into_owned(),
             _ => trace.name.clone(),
@@ -175,50 +186,46 @@ impl App {
         if room == Room::Tiny {
             let text = format!(
                 " {} rows · too small for all panes ({}x{}): rows only",
-                thousands(total.rows),
+                thousands(total.rows()),
                 SMALLEST.0,
                 SMALLEST.1
             );
             line(buffer, area, 0, vec![Span::styled(text, theme.style(Role::Warning))]);
             return;
         }
-        let accuracy = format!("correct {:.1}%", total.accuracy() * 100.0);
-        let interval = match total.interval {
-            Some((low, high)) if room == Room::Wide => {
-                let kind = if total.is_clustered() { " by question" } else { "" };
-                format!(" [{:.1}, {:.1}]{kind}", low * 100.0, high * 100.0)
+        let (accuracy, interval) = match all.one_exam() {
+            Some(one) => (format!("correct {}%", percent(one.accuracy())), brackets(one, room)),
+            // Exams have each their own accuracy, and none together.
+            None => {
+                let exams = all.exams_here();
+                let figures = exams
+                    .map(|(exam, sum)| format!("{} {}%", one_line(exam, 16, theme.ascii), percent(sum.accuracy())));
+                (figures.collect::<Vec<_>>().join(" · "), String::new())
             }
-            _ => String::new(),
         };
-        let invalid = format!(" · [invalid] {:.1}% ", total.invalid_share() * 100.0);
+        let invalid = format!(" · [invalid] {}% ", percent(total.tally.invalid_rate()));
         let end = vec![
             Span::styled(accuracy, theme.style(Role::Correct)),
             Span::styled(interval, theme.style(Role::Dim)),
             Span::styled(invalid, theme.style(Role::Invalid)),
         ];
         let end_width: usize = end.iter().map(Span::width).sum();
-        let mut parts = vec![thousands(total.rows) + if room == Room::Wide { " rows" } else { "" }];
-        if total.is_clustered() && room == Room::Wide {
-            let per = total.rows as f64 / total.questions.max(1) as f64;
-            let per = if (per - per.round()).abs() < 0.01 {
-                format!("{per:.0}")
-            } else {
-                format!("{per:.1}")
+        let mut parts = vec![thousands(total.rows()) + if room == Room::Wide { " rows" } else { "" }];
+        if total.has_repeats() && room == Room::Wide {
+            let (rows, questions) = (total.rows() as f64, total.questions());
+            let per = rows / questions.max(1) as f64;
+            let per = match all.one_exam() {
+                None => String::new(),
+                Some(_) if (per - per.round()).abs() < 0.01 => format!(" × {per:.0}"),
+                Some(_) => format!(" × {per:.1}"),
             };
-            parts.push(format!("{} questions × {per}", thousands(total.questions)));
+            parts.push(format!("{} questions{per}", thousands(questions)));
         }
-        if room == Room::Wide {
-            let exams: Vec<&str> = snapshot
-                .rows()
-                .benchmark
-                .list()
-                .iter()
-                .map(|name| &**name)
-                .filter(|n| !n.is_empty())
-                .collect();
-            if !exams.is_empty() {
-                parts.push(exams.join(" + "));
-            }
+        let exams = &snapshot.all.exams;
+        if let ([(exam, _)], Room::Wide) = (&exams[..], room)
+            && !exam.is_empty()
+        {
+            parts.push(exam.to_string());
         }
         if let Some(rule) = &trace.rule {
             parts.push(format!("rule {rule}"));
@@ -286,18 +293,18 @@ impl App {
         let total = &selected.report.total;
         let mut text = match room {
             Room::Wide => {
-                let questions = if total.is_clustered() || total.questions != total.rows {
-                    format!(" · {} questions", thousands(total.questions))
+                let questions = if total.has_repeats() {
+                    format!(" · {} questions", thousands(total.questions()))
                 } else {
                     String::new()
                 };
                 format!(
                     "{} of {}{questions}",
-                    thousands(total.rows),
+                    thousands(total.rows()),
                     thousands(snapshot.rows().len())
                 )
             }
-            _ => thousands(total.rows),
+            _ => thousands(total.rows()),
         };
         if !selected.is_complete && selected.searched > 0 {
             let share = selected.searched * 100 / snapshot.rows().len().max(1);

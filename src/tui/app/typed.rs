@@ -207,6 +207,12 @@ impl App {
             count: None,
             choice: Choice::Press("/"),
         }));
+        entries.extend(crate::stats::WORDS.iter().map(|(word, meaning)| Entry {
+            label: (*word).to_owned(),
+            detail: (*meaning).to_owned(),
+            count: None,
+            choice: Choice::Press("?"),
+        }));
         self.overlay = Some(Overlay::Picker(Picker::new(
             Kind::Keys,
             &format!("Keys · {}", screen.name()),

@@ -7,6 +7,7 @@ use ratatui::text::Span;
 use crate::compare::{Difference, Quadrant};
 use crate::extract::Rule;
 use crate::record::{INVALID, Record};
+use crate::stats::Interval;
 use crate::text::safe::one_line;
 use crate::text::thousands;
 use crate::trace::Rows;
@@ -18,7 +19,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{frame, laid, line, right};
 use crate::tui::workspace::Workspace;
 
-use super::{Compare, tally};
+use super::Compare;
 
 /// Where the parts of the screen stand; empty rectangles for those out of sight.
 #[derive(Debug, Clone, Copy, Default)]
@@ -126,17 +127,16 @@ impl Compare {
         let is_wide = area.width >= 100;
         let (a, b) = self.names();
         let room = if is_wide { 26 } else { 16 };
-        let shares = self.tallied.accuracies();
-        let share = |of: fn((f64, f64)) -> f64| shares.map_or("-".to_owned(), |s| format!("{:.1}%", of(s) * 100.0));
+        let [share_a, share_b] = [0, 1].map(|side| self.tallied.accuracy(side));
         let pairs = self.tallied.comparison.overall.counts.pairs();
         let changed = self.tallied.changed.len();
         let mut spans = vec![
             Span::styled(" A ", theme.style(Role::Key)),
             Span::styled(one_line(a, room, theme.ascii), theme.style(Role::Title)),
-            Span::styled(format!(" {}", share(|(a, _)| a)), theme.style(Role::Strong)),
+            Span::styled(format!(" {share_a}"), theme.style(Role::Strong)),
             Span::styled(if is_wide { "   B " } else { "  B " }, theme.style(Role::Key)),
             Span::styled(one_line(b, room, theme.ascii), theme.style(Role::Title)),
-            Span::styled(format!(" {}", share(|(_, b)| b)), theme.style(Role::Strong)),
+            Span::styled(format!(" {share_b}"), theme.style(Role::Strong)),
         ];
         let of = if is_wide {
             format!(
@@ -171,7 +171,7 @@ impl Compare {
             "95%"
         };
         let inner = frame(buffer, area, "Paired", kind, false, theme);
-        let count = |quadrant| thousands(tally::count(&self.tallied, quadrant));
+        let count = |quadrant| thousands(self.tallied.comparison.overall.counts.get(quadrant));
         let mut lines = vec![
             format!("             {:>8} {:>9}", "B ok", "B wrong"),
             format!(
@@ -200,7 +200,7 @@ impl Compare {
             return vec!["no rows are paired".to_owned()];
         };
         let mut lines = vec![format!("A - B   {:+.1} points", difference * 100.0)];
-        if let Some((low, high)) = overall.ci95 {
+        if let Some((low, high)) = overall.interval.map(Interval::limits) {
             lines.push(format!("CI95    {:+.1} to {:+.1}", low * 100.0, high * 100.0));
         }
         let z = overall.counts.z().map_or("-".to_owned(), |z| format!("{:.1}", z.abs()));
@@ -220,7 +220,7 @@ impl Compare {
     /// The same in one line, where there is no room.
     fn draw_summary(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
         let overall = &self.tallied.comparison.overall;
-        let count = |quadrant| thousands(tally::count(&self.tallied, quadrant));
+        let count = |quadrant| thousands(self.tallied.comparison.overall.counts.get(quadrant));
         let mut text = format!(
             " A only {}  B only {}  both {}  none {}",
             count(Quadrant::AOnly),
@@ -228,7 +228,7 @@ impl Compare {
             count(Quadrant::Both),
             count(Quadrant::Neither)
         );
-        if let (Some(difference), Some((low, high))) = (overall.difference, overall.ci95) {
+        if let (Some(difference), Some((low, high))) = (overall.difference, overall.interval.map(Interval::limits)) {
             text.push_str(&format!(
                 "  {:+.1} [{:.1},{:.1}]",
                 difference * 100.0,
@@ -246,9 +246,10 @@ impl Compare {
         let remark = if self.by_gap { "s sort by name" } else { "s sort by gap" };
         let inner = frame(buffer, area, "A - B by category", remark, false, theme);
         let categories = self.categories();
-        let ends = categories
-            .iter()
-            .flat_map(|part| part.ci95.map_or([0.0, 0.0], |(low, high)| [low, high]));
+        let ends = categories.iter().flat_map(|part| {
+            part.interval
+                .map_or([0.0, 0.0], |interval| [interval.low, interval.high])
+        });
         let (low, high) = ends.fold((0.0_f64, 0.0_f64), |(low, high), end| (low.min(end), high.max(end)));
         let height = usize::from(inner.height);
         // Where they do not all fit, the last line says how many are out of sight.
@@ -477,7 +478,7 @@ fn chance(p: f64, log10_p: f64) -> String {
 }
 
 fn role_of(part: &Difference) -> Role {
-    match part.ci95 {
+    match part.interval.map(Interval::limits) {
         Some((low, _)) if low > 0.0 => Role::Correct,
         Some((_, high)) if high < 0.0 => Role::Wrong,
         _ => Role::Plain,
@@ -489,7 +490,7 @@ fn plot(part: &Difference, (low, high): (f64, f64), width: usize) -> String {
     let span = (high - low).max(1e-9);
     let place = |value: f64| (((value - low) / span * (width - 1) as f64).round() as usize).min(width - 1);
     let mut cells = vec!['-'; width];
-    if let Some((from, to)) = part.ci95 {
+    if let Some((from, to)) = part.interval.map(Interval::limits) {
         cells[place(from)..=place(to)].fill('=');
     }
     cells[place(0.0)] = '|';

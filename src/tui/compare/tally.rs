@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::compare::{Comparison, Pairing, Quadrant};
+use crate::compare::{Comparison, Pairing};
 use crate::filter::Pairs;
+use crate::stats::percent;
 use crate::trace::{Rows, Trace};
 
 /// Which pairs are listed.
@@ -128,23 +129,19 @@ impl Tallied {
         &self.lists[at]
     }
 
-    /// Share of right answers of A and of B, over the pairs.
-    pub fn accuracies(&self) -> Option<(f64, f64)> {
-        let counts = self.comparison.overall.counts;
-        let pairs = counts.pairs();
-        let share = |right: usize| right as f64 / pairs as f64;
-        (pairs > 0).then(|| (share(counts.both + counts.a_only), share(counts.both + counts.b_only)))
-    }
-}
-
-/// The pairs of one quadrant, for a table of four.
-pub fn count(tallied: &Tallied, quadrant: Quadrant) -> usize {
-    let counts = tallied.comparison.overall.counts;
-    match quadrant {
-        Quadrant::Both => counts.both,
-        Quadrant::AOnly => counts.a_only,
-        Quadrant::BOnly => counts.b_only,
-        Quadrant::Neither => counts.neither,
+    /// Share of right answers of A (0) or B (1) over the pairs, of each exam by itself.
+    pub fn accuracy(&self, side: usize) -> String {
+        let sums = &self.comparison.sides[side];
+        if sums.len() < 2 {
+            return sums
+                .total
+                .accuracy()
+                .map_or("-".to_owned(), |share| percent(Some(share)) + "%");
+        }
+        let exams = sums
+            .iter()
+            .map(|(exam, sum)| format!("{exam} {}%", percent(sum.accuracy())));
+        exams.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -180,7 +177,7 @@ mod tests {
         assert_eq!(**all.list(Listed::BOnly), [(1, 1)]);
         assert_eq!(**all.list(Listed::OtherPick), [(0, 0), (1, 1), (2, 2), (3, 3)]);
         assert_eq!(*all.changed, [(4, 4)]);
-        assert_eq!(all.accuracies(), Some((0.5, 0.25)));
+        assert_eq!([all.accuracy(0), all.accuracy(1)], ["50.0%", "25.0%"]);
         let some = paired.tally(Some(&[3, 2, 0]));
         assert_eq!(**some.list(Listed::AOnly), [(2, 2), (0, 0)], "in the order of the view");
         assert_eq!((some.comparison.overall.counts.pairs(), some.changed.len()), (3, 0));

@@ -4,6 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Span;
 
+use crate::compare::Flip;
+use crate::stats::percent;
 use crate::text::safe::one_line;
 use crate::text::thousands;
 use crate::tui::panes::Room;
@@ -15,7 +17,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::{frame, laid, line, right, solid_bar};
 use crate::tui::workspace::Workspace;
 
-use super::report::CategoryFlips;
+use super::report::Change;
 use super::{Kind, Lab, LabReport};
 
 /// Where the parts of the screen stand; empty rectangles for those out of sight.
@@ -119,23 +121,22 @@ impl Lab {
             );
             return;
         };
-        let CategoryFlips {
-            rows,
-            right_before,
-            right_after,
-            invalid_before,
-            invalid_after,
-            ..
-        } = report.total;
-        let share = |count: usize| format!("{:.1}", count as f64 * 100.0 / rows.max(1) as f64);
+        let Change { before, after, .. } = &report.total;
+        let correct = |(name, change): (&str, &Change)| {
+            let [before, after] = [change.before, change.after].map(|tally| percent(tally.accuracy()));
+            format!("{name} {before} -> {after}%  ")
+        };
+        // Exams have each their own accuracy, and none together.
+        let corrects: String = match &report.exams[..] {
+            [_, _, ..] => report.exams.iter().map(|exam| correct((&exam.name, exam))).collect(),
+            _ => correct(("correct", &report.total)),
+        };
+        let [invalid_before, invalid_after] = [before, after].map(|tally| percent(tally.invalid_rate()));
         let end = vec![
-            Span::styled(format!("{} outputs  ", thousands(rows)), theme.style(Role::Dim)),
+            Span::styled(format!("{} outputs  ", thousands(before.n)), theme.style(Role::Dim)),
+            Span::styled(corrects, theme.style(Role::Correct)),
             Span::styled(
-                format!("correct {} -> {}%  ", share(right_before), share(right_after)),
-                theme.style(Role::Correct),
-            ),
-            Span::styled(
-                format!("[invalid] {} -> {}% ", share(invalid_before), share(invalid_after)),
+                format!("[invalid] {invalid_before} -> {invalid_after}% "),
                 theme.style(Role::Invalid),
             ),
         ];
@@ -179,7 +180,7 @@ impl Lab {
         for (at, (kind, count)) in Kind::ALL.into_iter().zip(counts).enumerate() {
             let marker = if at == self.kind { ">" } else { " " };
             let role = match kind {
-                Kind::InvalidToRight | Kind::WrongToRight => Role::BarFull,
+                Kind::Flip(Flip::InvalidToRight | Flip::WrongToRight) => Role::BarFull,
                 Kind::FirstAndLast => Role::Dim,
                 _ => Role::Wrong,
             };
@@ -347,9 +348,8 @@ fn draw_categories(buffer: &mut Buffer, area: Rect, report: Option<&LabReport>, 
     let inner = frame(buffer, area, "By category", "% before -> after", false, theme);
     let Some(report) = report else { return };
     for (row, part) in report.categories.iter().take(usize::from(inner.height)).enumerate() {
-        let share = |count: usize| count as f64 * 100.0 / part.rows.max(1) as f64;
-        let (before, after) = (share(part.right_before), share(part.right_after));
-        let role = match part.right_after.cmp(&part.right_before) {
+        let [before, after] = [part.before, part.after].map(|tally| 100.0 * tally.accuracy().unwrap_or(0.0));
+        let role = match part.after.correct.cmp(&part.before.correct) {
             std::cmp::Ordering::Greater => Role::Correct,
             std::cmp::Ordering::Less => Role::Wrong,
             std::cmp::Ordering::Equal => Role::Plain,

@@ -2,61 +2,42 @@
 
 use std::sync::Arc;
 
-use crate::compare::Flips;
+use crate::compare::Flip;
 use crate::extract::{Rule, exact_match};
 use crate::record::{INVALID, letter, letter_index};
-use crate::trace::Rows;
+use crate::stats::Tally;
+use crate::trace::{Names, Rows};
 
 /// A way in which rows change, or might.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    InvalidToRight,
-    InvalidToWrong,
-    RightToWrong,
-    WrongToRight,
-    WrongToWrong,
-    RightToInvalid,
-    WrongToInvalid,
+    Flip(Flip),
     /// The rule's first match and its last name different letters.
     FirstAndLast,
 }
 
 impl Kind {
     pub const ALL: [Kind; 8] = [
-        Kind::InvalidToRight,
-        Kind::InvalidToWrong,
-        Kind::WrongToRight,
-        Kind::RightToWrong,
-        Kind::WrongToWrong,
-        Kind::RightToInvalid,
-        Kind::WrongToInvalid,
+        Kind::Flip(Flip::InvalidToRight),
+        Kind::Flip(Flip::InvalidToWrong),
+        Kind::Flip(Flip::WrongToRight),
+        Kind::Flip(Flip::RightToWrong),
+        Kind::Flip(Flip::WrongToWrong),
+        Kind::Flip(Flip::RightToInvalid),
+        Kind::Flip(Flip::WrongToInvalid),
         Kind::FirstAndLast,
     ];
 
     pub fn label(self) -> &'static str {
         match self {
-            Kind::InvalidToRight => "[invalid] -> right",
-            Kind::InvalidToWrong => "[invalid] -> wrong",
-            Kind::RightToWrong => "right -> wrong",
-            Kind::WrongToRight => "wrong -> right",
-            Kind::WrongToWrong => "wrong -> wrong",
-            Kind::RightToInvalid => "right -> [invalid]",
-            Kind::WrongToInvalid => "wrong -> [invalid]",
+            Kind::Flip(Flip::InvalidToRight) => "[invalid] -> right",
+            Kind::Flip(Flip::InvalidToWrong) => "[invalid] -> wrong",
+            Kind::Flip(Flip::RightToWrong) => "right -> wrong",
+            Kind::Flip(Flip::WrongToRight) => "wrong -> right",
+            Kind::Flip(Flip::WrongToWrong) => "wrong -> wrong",
+            Kind::Flip(Flip::RightToInvalid) => "right -> [invalid]",
+            Kind::Flip(Flip::WrongToInvalid) => "wrong -> [invalid]",
             Kind::FirstAndLast => "first, last differ",
-        }
-    }
-
-    fn of(before: (&str, bool), after: (&str, bool)) -> Option<Kind> {
-        let outcome = |(pick, is_right): (&str, bool)| (pick != INVALID).then_some(is_right);
-        match (outcome(before), outcome(after)) {
-            (None, Some(true)) => Some(Kind::InvalidToRight),
-            (None, Some(false)) => Some(Kind::InvalidToWrong),
-            (Some(true), Some(false)) => Some(Kind::RightToWrong),
-            (Some(false), Some(true)) => Some(Kind::WrongToRight),
-            (Some(false), Some(false)) if before.0 != after.0 => Some(Kind::WrongToWrong),
-            (Some(true), None) => Some(Kind::RightToInvalid),
-            (Some(false), None) => Some(Kind::WrongToInvalid),
-            _ => None,
         }
     }
 }
@@ -115,15 +96,28 @@ impl Read {
     }
 }
 
-/// A category before and after.
+/// Some rows before and after.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CategoryFlips {
+pub struct Change {
+    /// Of the category or exam; empty for all.
     pub name: Arc<str>,
-    pub rows: usize,
-    pub right_before: usize,
-    pub right_after: usize,
-    pub invalid_before: usize,
-    pub invalid_after: usize,
+    pub before: Tally,
+    pub after: Tally,
+}
+
+impl Change {
+    fn named(names: &Names) -> Vec<Change> {
+        let named = |name: &Arc<str>| Change {
+            name: Arc::clone(name),
+            ..Change::default()
+        };
+        names.list().iter().map(named).collect()
+    }
+
+    /// Right answers gained, or lost.
+    fn gain(&self) -> i64 {
+        self.after.correct as i64 - self.before.correct as i64
+    }
 }
 
 /// What a rule makes of some rows.
@@ -131,13 +125,14 @@ pub struct CategoryFlips {
 pub struct LabReport {
     /// The rule as it was typed.
     pub typed: String,
-    pub total: CategoryFlips,
-    pub flips: Flips,
+    pub total: Change,
+    /// By exam.
+    pub exams: Vec<Change>,
     /// By [`Kind::ALL`].
     pub rows: Vec<Arc<Vec<u32>>>,
     /// What was read, by row; rows that have no output read nothing.
     pub reads: Arc<Vec<Read>>,
-    pub categories: Vec<CategoryFlips>,
+    pub categories: Vec<Change>,
     /// Rows on which the rule gave up.
     pub gave_up: usize,
 }
@@ -146,15 +141,7 @@ impl LabReport {
     /// Counts what was read from the rows of a view. Rows whose pick comes from log-likelihoods are left out.
     pub fn of(typed: &str, columns: &Rows, selected: &[u32], reads: Vec<Read>) -> LabReport {
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); Kind::ALL.len()];
-        let mut categories: Vec<CategoryFlips> = columns
-            .category
-            .list()
-            .iter()
-            .map(|name| CategoryFlips {
-                name: Arc::clone(name),
-                ..CategoryFlips::default()
-            })
-            .collect();
+        let (mut categories, mut exams) = (Change::named(&columns.category), Change::named(&columns.benchmark));
         let mut report = LabReport {
             typed: typed.to_owned(),
             ..LabReport::default()
@@ -164,28 +151,24 @@ impl LabReport {
             let read = reads[at];
             let (pick, picked) = (columns.pick.get(at), read.pick());
             let (before, after) = ((pick, columns.correct[at]), (picked.as_str(), read.is_right()));
-            report.flips.add(before, after);
             report.gave_up += usize::from(read.gave_up());
-            let kind = Kind::of(before, after);
+            let flip = Flip::of(before, after).map(Kind::Flip);
             for (list, listed) in lists.iter_mut().zip(Kind::ALL) {
-                let is_in = kind == Some(listed) || listed == Kind::FirstAndLast && read.differs();
-                if is_in {
+                if flip == Some(listed) || listed == Kind::FirstAndLast && read.differs() {
                     list.push(*row);
                 }
             }
-            for counts in [&mut report.total, &mut categories[columns.category.code(at) as usize]] {
-                counts.rows += 1;
-                counts.right_before += usize::from(before.1);
-                counts.right_after += usize::from(after.1);
-                counts.invalid_before += usize::from(pick == INVALID);
-                counts.invalid_after += usize::from(picked == INVALID);
+            let category = &mut categories[columns.category.code(at) as usize];
+            let exam = &mut exams[columns.benchmark.code(at) as usize];
+            for change in [&mut report.total, category, exam] {
+                change.before += Tally::one(before.1, pick == INVALID);
+                change.after += Tally::one(after.1, picked == INVALID);
             }
         }
-        categories.retain(|category| category.rows > 0);
-        categories.sort_by(|a, b| {
-            let gain = |c: &CategoryFlips| c.right_after as i64 - c.right_before as i64;
-            gain(b).abs().cmp(&gain(a).abs()).then_with(|| a.name.cmp(&b.name))
-        });
+        exams.retain(|exam| exam.before.n > 0);
+        categories.retain(|category| category.before.n > 0);
+        categories.sort_by(|a, b| (b.gain().abs().cmp(&a.gain().abs())).then_with(|| a.name.cmp(&b.name)));
+        report.exams = exams;
         report.categories = categories;
         report.rows = lists.into_iter().map(Arc::new).collect();
         report.reads = Arc::new(reads);
@@ -243,19 +226,13 @@ mod tests {
             .map(|row| Read::of(&rule, &trace.texts.record(row).unwrap().reasoning, "A"))
             .collect();
         let report = LabReport::of("Final: ([A-J])", &trace.rows, &[0, 1, 2, 3, 4], reads);
-        assert_eq!(report.list(Kind::InvalidToRight), [0]);
-        assert_eq!(report.list(Kind::InvalidToWrong), [1]);
-        assert_eq!(report.list(Kind::RightToWrong), [2]);
-        assert_eq!(report.list(Kind::WrongToInvalid), [3]);
+        assert_eq!(report.list(Kind::Flip(Flip::InvalidToRight)), [0]);
+        assert_eq!(report.list(Kind::Flip(Flip::InvalidToWrong)), [1]);
+        assert_eq!(report.list(Kind::Flip(Flip::RightToWrong)), [2]);
+        assert_eq!(report.list(Kind::Flip(Flip::WrongToInvalid)), [3]);
         assert_eq!(report.list(Kind::FirstAndLast), [2]);
-        assert_eq!(
-            (
-                report.total.right_before,
-                report.total.right_after,
-                report.flips.right_to_wrong
-            ),
-            (2, 2, 1)
-        );
+        assert_eq!((report.total.before.correct, report.total.after.correct), (2, 2));
+        assert_eq!((report.exams.len(), &report.exams[0].before), (1, &report.total.before));
         assert_eq!(rule_of("tiger_chain").unwrap().name(), "tiger_chain");
         assert!(rule_of("answer is (").is_err());
     }

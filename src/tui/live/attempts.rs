@@ -1,21 +1,11 @@
-//! What several attempts at each question say together: seeds, majority, any, and whether they differ at all.
+//! What several attempts at each question say together: seeds, vote, any, and whether they differ at all.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::record::Record;
-use crate::stats::{Vote, mean, sample_std};
+use crate::stats::{Grouped, Tally, Vote, Votes, mean, sample_std};
 use crate::trace::Rows;
-
-use super::tally::Seen;
-
-/// One seed's answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SeedTally {
-    pub seed: i64,
-    pub rows: usize,
-    pub correct: usize,
-}
 
 /// What has landed of a question.
 #[derive(Debug, Default)]
@@ -28,59 +18,46 @@ struct Question {
 /// The attempts of an exam, by question.
 #[derive(Debug, Default)]
 pub struct Attempts {
-    /// Attempts a question when done.
-    planned: usize,
-    questions: HashMap<i64, Question>,
-    pub seeds: Vec<SeedTally>,
-    /// Questions with all their attempts, and of those the ones right by majority and by any attempt.
-    pub whole: usize,
-    pub right_by_majority: usize,
-    pub right_by_any: usize,
+    /// Seeds in the order of the attempts; empty where none are set.
+    pub seeds: Vec<i64>,
+    pub by_seed: Grouped<i64>,
+    /// Over questions with all their attempts.
+    pub votes: Votes,
     /// Pairs of attempts at one question that have some text, and those with equal texts.
     pub pairs: usize,
     pub identical: usize,
+    questions: HashMap<i64, Question>,
 }
 
 impl Attempts {
     pub fn new(seeds: &[i64]) -> Attempts {
         Attempts {
-            planned: seeds.len().max(1),
-            seeds: seeds
-                .iter()
-                .map(|seed| SeedTally {
-                    seed: *seed,
-                    rows: 0,
-                    correct: 0,
-                })
-                .collect(),
+            seeds: seeds.to_vec(),
             ..Attempts::default()
         }
     }
 
     /// Whether questions are asked more than once.
     pub fn are_several(&self) -> bool {
-        self.planned > 1
+        self.planned() > 1
     }
 
+    /// Attempts a question when done.
     pub fn planned(&self) -> usize {
-        self.planned
+        self.seeds.len().max(1)
     }
 
-    /// Counts an answer, which is `row` of `rows`; gives back what was known of its question before.
-    pub fn add(&mut self, record: &Arc<Record>, rows: &Rows, row: u32) -> Seen {
-        if let Some(tally) = self.seeds.iter_mut().find(|tally| Some(tally.seed) == record.seed) {
-            tally.rows += 1;
-            tally.correct += usize::from(record.correct);
+    /// Counts an answer, which is `row` of `rows`.
+    pub fn add(&mut self, record: &Arc<Record>, rows: &Rows, row: u32) {
+        let planned = self.planned();
+        if let Some(seed) = record.seed {
+            self.by_seed
+                .add_row(seed, Tally::one(record.correct, record.is_invalid()));
         }
         let question = self.questions.entry(record.question_id).or_default();
-        let correct = question.rows.iter().filter(|row| rows.correct[**row as usize]).count();
-        let seen = Seen {
-            rows: question.rows.len(),
-            correct,
-        };
         question.rows.push(row);
-        if self.planned == 1 {
-            return seen;
+        if planned == 1 {
+            return;
         }
         if !record.reasoning.is_empty() {
             self.pairs += question.texts.len();
@@ -91,30 +68,20 @@ impl Attempts {
                 .count();
             question.texts.push(Arc::clone(record));
         }
-        if question.rows.len() == self.planned {
-            let vote = Vote::of(rows, &question.rows);
-            self.whole += 1;
-            self.right_by_majority += usize::from(vote.is_right);
-            self.right_by_any += usize::from(vote.correct > 0);
+        if question.rows.len() == planned {
+            self.votes.add(&Vote::of(rows, question.rows.iter().copied()));
         }
-        seen
     }
 
     /// Mean accuracy of the seeds that have answers, and, of two or more, its sample standard deviation.
     pub fn mean_of_seeds(&self) -> Option<(f64, Option<f64>)> {
-        let shares: Vec<f64> = self.seeds.iter().filter_map(SeedTally::accuracy).collect();
+        let shares = self.by_seed.accuracies();
         Some((mean(&shares)?, sample_std(&shares)))
     }
 
     /// Whether the seeds seem not to reach the sampler: most pairs of texts are equal.
     pub fn are_suspiciously_equal(&self) -> bool {
         self.identical >= 2 && self.identical * 2 > self.pairs
-    }
-}
-
-impl SeedTally {
-    pub fn accuracy(&self) -> Option<f64> {
-        (self.rows > 0).then(|| self.correct as f64 / self.rows as f64)
     }
 }
 
@@ -143,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn majority_and_any_count_questions_with_all_their_attempts() {
+    fn vote_and_any_count_questions_with_all_their_attempts() {
         let picks = [(1, ["A", "A", "B"]), (2, ["B", "A", "B"]), (3, ["B", "C", "[invalid]"])];
         let mut answers: Vec<(i64, i64, &str, String)> = vec![(4, 0, "A", "alone".to_owned())];
         for (question, picks) in picks {
@@ -152,19 +119,11 @@ mod tests {
             }
         }
         let attempts = attempts(&answers);
-        assert_eq!(
-            (attempts.whole, attempts.right_by_majority, attempts.right_by_any),
-            (3, 1, 2)
-        );
+        let votes = attempts.votes;
+        assert_eq!((votes.questions, votes.vote, votes.any, votes.ties), (3, 1, 2, 1));
         assert_eq!((attempts.identical, attempts.pairs), (0, 9));
-        assert_eq!(
-            attempts.seeds[0],
-            SeedTally {
-                seed: 42,
-                rows: 4,
-                correct: 2
-            }
-        );
+        let first = attempts.by_seed.get(&42).tally;
+        assert_eq!((first.n, first.correct), (4, 2));
     }
 
     #[test]

@@ -8,15 +8,12 @@ use crate::engine::{LanePulse, Pulse};
 use crate::extract::Rule;
 use crate::record::{Finish, INVALID, Record, letter_index};
 use crate::run;
+use crate::stats::{Growing, Letters, Tally, mean};
 use crate::trace::Rows;
 
 use super::attempts::Attempts;
 use super::feed::{Feed, Running};
-use super::tally::Tally;
 use super::tempo::{Left, Pace, Step, ToCome, Tokens};
-
-/// Letters that picks and keys are counted for.
-pub const LETTERS: usize = 26;
 
 /// A category or subject.
 #[derive(Debug, Clone)]
@@ -24,7 +21,7 @@ pub struct Group {
     pub name: String,
     /// Rows when done.
     pub planned: usize,
-    pub tally: Tally,
+    pub counts: Growing,
 }
 
 /// An answer and when it landed, since the start.
@@ -39,12 +36,11 @@ pub struct Landed {
 pub struct ExamState {
     pub exam: run::Exam,
     pub landed: Vec<Landed>,
-    pub total: Tally,
+    pub counts: Growing,
     pub categories: Vec<Group>,
     /// In the exam's order; empty where subjects are the categories.
     pub subjects: Vec<Group>,
-    pub picks: [usize; LETTERS],
-    pub keys: [usize; LETTERS],
+    pub letters: Letters,
     /// Rows by why they are invalid, in the causes' own order.
     pub causes: Vec<(&'static str, usize)>,
     /// Completions by how they ended.
@@ -89,11 +85,10 @@ impl ExamState {
             attempts: Attempts::new(&exam.seeds),
             exam: exam.clone(),
             landed: Vec::new(),
-            total: Tally::default(),
+            counts: Growing::default(),
             categories,
             subjects,
-            picks: [0; LETTERS],
-            keys: [0; LETTERS],
+            letters: Letters::default(),
             causes: Vec::new(),
             finishes: [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error].map(|finish| (finish, 0)),
             errors: 0,
@@ -113,21 +108,20 @@ impl ExamState {
 
     /// Counts an answer, which is `row` of all `rows`.
     pub fn land(&mut self, record: &Arc<Record>, (rows, row): (&Rows, u32), rule: &Rule, now: Duration) {
-        let is_invalid = record.is_invalid();
-        let seen = self.attempts.add(record, rows, row);
+        self.attempts.add(record, rows, row);
+        let tally = Tally::one(record.correct, record.is_invalid());
         let subject = if record.subject.is_empty() {
             &record.category
         } else {
             &record.subject
         };
-        self.total.add(seen, record.correct, is_invalid);
+        let question = record.question_id;
+        self.counts.add(question, tally);
         group(&mut self.categories, &record.category)
-            .tally
-            .add(seen, record.correct, is_invalid);
+            .counts
+            .add(question, tally);
         if !self.subjects.is_empty() {
-            group(&mut self.subjects, subject)
-                .tally
-                .add(seen, record.correct, is_invalid);
+            group(&mut self.subjects, subject).counts.add(question, tally);
         }
         self.count_letters(record);
         self.count_endings(record, rule);
@@ -145,13 +139,9 @@ impl ExamState {
     }
 
     fn count_letters(&mut self, record: &Record) {
-        if let Some(letter) = letter_index(&record.pick) {
-            self.picks[letter] += 1;
-        }
-        if let Some(letter) = letter_index(&record.answer) {
-            self.keys[letter] += 1;
-        }
-        self.options = self.options.max(record.options.len().min(LETTERS));
+        let [pick, gold] = [&record.pick, &record.answer].map(|name| letter_index(name));
+        self.letters.add(pick, gold, record.is_invalid());
+        self.options = self.options.max(record.options.len().min(self.letters.gold.len()));
     }
 
     fn count_endings(&mut self, record: &Record, rule: &Rule) {
@@ -238,29 +228,25 @@ impl ExamState {
     }
 
     /// Letters worth a column: those of the options, picks and keys.
-    pub fn letters(&self) -> usize {
-        let used = (0..LETTERS)
-            .rev()
-            .find(|letter| self.picks[*letter] + self.keys[*letter] > 0);
-        self.options.max(used.map_or(0, |letter| letter + 1)).max(4)
+    pub fn letter_columns(&self) -> usize {
+        let used = self.letters.last().map_or(0, |letter| letter + 1);
+        self.options.max(used).max(4)
     }
 
     /// The one letter that every readable pick was so far, and what picking it always would score.
     pub fn constant_pick(&self) -> Option<(usize, f64)> {
-        let letter = self.picks.iter().position(|count| *count > 0)?;
-        let picked: usize = self.picks.iter().sum();
-        let is_constant = picked >= 10 && self.picks[letter] == picked;
-        is_constant.then(|| (letter, self.keys[letter] as f64 / self.done() as f64))
+        let Letters { picks, gold, .. } = &self.letters;
+        let letter = picks.iter().position(|count| *count > 0)?;
+        let picked: usize = picks.iter().sum();
+        let is_constant = picked >= 10 && picks[letter] == picked;
+        is_constant.then(|| (letter, gold[letter] as f64 / self.done() as f64))
     }
 
-    /// Mean of the categories' accuracies, over those with answers.
-    pub fn accuracy_by_category(&self) -> Option<f64> {
-        let shares: Vec<f64> = self
-            .categories
-            .iter()
-            .filter_map(|group| group.tally.accuracy())
-            .collect();
-        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    /// Mean of the categories' accuracies over those with answers, and how many they are.
+    pub fn accuracy_by_category(&self) -> (Option<f64>, usize) {
+        let shares = self.categories.iter().filter_map(|group| group.counts.sum.accuracy());
+        let shares: Vec<f64> = shares.collect();
+        (mean(&shares), shares.len())
     }
 
     /// Time at work: since it began, without pauses.
@@ -330,7 +316,7 @@ fn group<'a>(groups: &'a mut Vec<Group>, name: &str) -> &'a mut Group {
         groups.push(Group {
             name: name.to_owned(),
             planned: 0,
-            tally: Tally::default(),
+            counts: Growing::default(),
         });
         groups.len() - 1
     });

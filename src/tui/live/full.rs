@@ -162,7 +162,7 @@ fn score(strip: Strip<'_>, live: &Live, state: &ExamState, width: usize) -> Line
     let last = format!("last {n}: {}", percent(Some(right as f64 / n.max(1) as f64)));
     let parts = [
         (panes::accuracy(live, state), Role::Strong),
-        panes::readability(state),
+        panes::readability(state, false),
         (if n == RECENT { last } else { String::new() }, Role::Plain),
     ];
     strip.parts(width, &parts).line()
@@ -222,13 +222,13 @@ fn side_lines(live: &Live, exam: usize, width: usize, theme: &Theme) -> Vec<Line
         lines.extend(panes::attempts(&strip, state, width));
     }
     lines.push(Line::default());
-    if state.letters() <= 5 {
+    if state.letter_columns() <= 5 {
         lines.push(strip.clone().put("picks and key", Role::Title).line());
         lines.extend(panes::picks_by_line(&strip, state, width));
     } else {
         lines.extend(panes::picks(&strip, state, width));
     }
-    if !state.exam.is_cloze || state.total.invalid > 0 {
+    if !state.exam.is_cloze || state.counts.sum.tally.invalid > 0 {
         lines.push(Line::default());
         lines.push(strip.clone().put("why invalid", Role::Title).line());
         lines.extend(panes::causes(&strip, state, width, 4));
@@ -295,7 +295,7 @@ fn narrow(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &The
         height: (rest - upper) as u16,
         ..area
     };
-    let (readability, _) = panes::readability(state);
+    let (readability, _) = panes::readability(state, true);
     let title = format!("{} · {readability}", panes::accuracy(live, state));
     boxed(
         buffer,

@@ -12,7 +12,6 @@ mod landing;
 mod panes;
 mod side;
 mod strip;
-mod tally;
 pub(crate) mod tempo;
 
 use std::path::{Path, PathBuf};

@@ -4,6 +4,7 @@ use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::letter;
+use crate::stats::{self, Interval, Sum, Votes};
 use crate::text::{duration, thousands};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{interval_bar, progress_bar, solid_bar};
@@ -96,27 +97,44 @@ pub fn errors(state: &ExamState) -> (String, Role) {
 /// Accuracy with its interval, or the mean of the categories.
 pub fn accuracy(live: &Live, state: &ExamState) -> String {
     if live.is_by_category {
-        let mean = percent(state.accuracy_by_category());
-        return format!("accuracy {mean}, mean of {} categories", state.categories.len());
+        let ((mean, of), all) = (state.accuracy_by_category(), state.categories.len());
+        return format!("accuracy {}, mean of {} categories", percent(mean), some_of(of, all));
     }
-    let tally = &state.total;
-    format!("accuracy {} {}", percent(tally.accuracy()), brackets(tally.interval()))
+    let sum = &state.counts.sum;
+    format!("accuracy {} {}", percent(sum.accuracy()), brackets(limits(sum)))
 }
 
-/// Share of invalid answers; for cloze, how much of all probability fell on the letters.
-pub fn readability(state: &ExamState) -> (String, Role) {
-    let invalid = format!("[invalid] {}", percent(Some(state.total.invalid_share())));
+/// Share of invalid answers; for cloze, how much of all probability fell on the letters, in few words where it `is_short`.
+pub fn readability(state: &ExamState, is_short: bool) -> (String, Role) {
+    let tally = state.counts.sum.tally;
+    let invalid = format!("[invalid] {}", percent(tally.invalid_rate()));
     match state.mean_letter_mass() {
-        Some(mass) if state.total.invalid == 0 => (format!("mean letter mass {mass:.2}"), Role::Plain),
-        _ if state.total.invalid == 0 => (invalid, Role::Plain),
+        Some(mass) if tally.invalid == 0 => {
+            let of = if is_short { "" } else { "probability " };
+            (format!("{of}on the letters {mass:.2}"), Role::Plain)
+        }
+        _ if tally.invalid == 0 => (invalid, Role::Plain),
         _ => (invalid, Role::Invalid),
     }
+}
+
+/// `14`, or `3 of 14`.
+fn some_of(some: usize, all: usize) -> String {
+    if some == all {
+        all.to_string()
+    } else {
+        format!("{some} of {all}")
+    }
+}
+
+fn limits(sum: &Sum) -> Option<(f64, f64)> {
+    sum.interval().map(Interval::limits)
 }
 
 /// Categories or subjects in the order chosen.
 pub fn sorted(groups: &[Group], order: Order) -> Vec<&Group> {
     let mut sorted: Vec<&Group> = groups.iter().collect();
-    let accuracy = |group: &Group| group.tally.accuracy();
+    let accuracy = |group: &Group| group.counts.sum.accuracy();
     match order {
         Order::Exam => {}
         // Those without answers come last either way.
@@ -138,7 +156,7 @@ pub fn sorted(groups: &[Group], order: Order) -> Vec<&Group> {
 
 /// The stretch of a long list that is worth showing: around the first one that is not done; else its beginning.
 fn stretch(groups: &[&Group], height: usize, order: Order) -> usize {
-    let is_done = |group: &&Group| group.planned > 0 && group.tally.rows >= group.planned;
+    let is_done = |group: &&Group| group.planned > 0 && group.counts.sum.rows() >= group.planned;
     let current = groups.iter().position(|group| !is_done(group)).unwrap_or(0);
     if order == Order::Exam {
         (current + 2)
@@ -161,7 +179,7 @@ struct Columns {
 fn columns(groups: &[&Group], width: usize) -> Columns {
     let count = groups
         .iter()
-        .map(|group| group.planned.max(group.tally.rows))
+        .map(|group| group.planned.max(group.counts.sum.rows()))
         .max()
         .unwrap_or(0)
         .to_string()
@@ -192,15 +210,15 @@ pub fn groups(strip: &Strip, groups: &[Group], order: Order, width: usize, heigh
 }
 
 fn group_line<'a>(strip: Strip<'a>, group: &Group, columns: Columns) -> Strip<'a> {
-    let (tally, count) = (&group.tally, columns.count);
+    let (sum, count) = (&group.counts.sum, columns.count);
     accuracy_bar(
         strip.field(&group.name, columns.name, started(group)),
         group,
         columns.bar,
     )
-    .put(format!(" {}", span(tally.interval())), Role::Dim)
+    .put(format!(" {}", span(limits(sum))), Role::Dim)
     .put(
-        format!(" {:>count$}/{:>count$}", tally.correct, tally.rows),
+        format!(" {:>count$}/{:>count$}", sum.tally.correct, sum.rows()),
         started(group),
     )
     .put(format!("/{:>count$}", group.planned), Role::Dim)
@@ -246,7 +264,7 @@ pub fn groups_in_columns(
             strip = strip.to(column * (cell + 2)).field(&group.name, name, started(group));
             strip = accuracy_bar(strip, group, bar);
             if interval > 0 {
-                strip = strip.put(format!(" {}", span(group.tally.interval())), Role::Dim);
+                strip = strip.put(format!(" {}", span(limits(&group.counts.sum))), Role::Dim);
             }
         }
         strip.line()
@@ -255,12 +273,16 @@ pub fn groups_in_columns(
 }
 
 fn started(group: &Group) -> Role {
-    if group.tally.rows == 0 { Role::Dim } else { Role::Plain }
+    if group.counts.sum.rows() == 0 {
+        Role::Dim
+    } else {
+        Role::Plain
+    }
 }
 
 /// Bar and accuracy, each after a blank.
 fn accuracy_bar<'a>(strip: Strip<'a>, group: &Group, width: usize) -> Strip<'a> {
-    let (accuracy, interval) = (group.tally.accuracy(), group.tally.interval());
+    let (accuracy, interval) = (group.counts.sum.accuracy(), limits(&group.counts.sum));
     let bar = interval_bar(accuracy.unwrap_or(0.0), interval, 1.0, width, strip.theme);
     let role = if accuracy.is_some() { Role::Strong } else { Role::Dim };
     strip.text(" ").spans(bar).text(" ").put(points(accuracy), role)
@@ -276,20 +298,16 @@ struct Letters {
 
 impl Letters {
     fn of(state: &ExamState) -> Letters {
-        let (picked, keys): (usize, usize) = (state.picks.iter().sum(), state.keys.iter().sum());
+        let stats::Letters { picks, gold, .. } = &state.letters;
+        let (picked, keys): (usize, usize) = (picks.iter().sum(), gold.iter().sum());
         let share = |count: usize, all: usize| (count * 100 + all / 2).checked_div(all).unwrap_or(0);
         let row = |at: usize| {
             let name = letter(at).unwrap_or('?');
-            (
-                name,
-                state.picks[at],
-                share(state.picks[at], picked),
-                share(state.keys[at], keys),
-            )
+            (name, picks[at], share(picks[at], picked), share(gold[at], keys))
         };
         Letters {
-            rows: (0..state.letters()).map(row).collect(),
-            most: state.picks.iter().copied().max().unwrap_or(0).max(1),
+            rows: (0..state.letter_columns()).map(row).collect(),
+            most: picks.iter().copied().max().unwrap_or(0).max(1),
         }
     }
 }
@@ -412,9 +430,10 @@ pub fn attempts(strip: &Strip, state: &ExamState, width: usize) -> Vec<Line<'sta
     let attempts = &state.attempts;
     let mut lines = Vec::new();
     let mut line = strip.clone().put(if width >= 50 { "seed" } else { "" }, Role::Dim);
-    for tally in &attempts.seeds {
-        let seed = format!("{:>3} ", tally.seed);
-        let accuracy = format!("{:<6}", points(tally.accuracy()).trim_start());
+    for seed in &attempts.seeds {
+        let accuracy = attempts.by_seed.get(seed).accuracy();
+        let seed = format!("{seed:>3} ");
+        let accuracy = format!("{:<6}", points(accuracy).trim_start());
         if line.width() + seed.len() + 6 > width {
             lines.push(line.line());
             line = strip.clone();
@@ -422,19 +441,17 @@ pub fn attempts(strip: &Strip, state: &ExamState, width: usize) -> Vec<Line<'sta
         line = line.put(seed, Role::Dim).put(accuracy, Role::Plain);
     }
     lines.push(line.line());
-    let n = attempts.planned();
     let mean = match attempts.mean_of_seeds() {
         None => "mean –".to_owned(),
         Some((mean, None)) => format!("mean {:.1}", mean * 100.0),
         Some((mean, Some(deviation))) => format!("mean {:.1} ± {:.1}", mean * 100.0, deviation * 100.0),
     };
-    let of_whole = |right: usize| points((attempts.whole > 0).then(|| right as f64 / attempts.whole as f64));
-    let majority = format!("majority of {n}:{}", of_whole(attempts.right_by_majority));
-    let any = format!("any of {n}:{}", of_whole(attempts.right_by_any));
+    let votes = &attempts.votes;
     let parts = [
         (format!("{mean:<16}"), Role::Plain),
-        (majority, Role::Plain),
-        (any, Role::Plain),
+        (format!("vote{}", points(votes.share(votes.vote))), Role::Plain),
+        (format!("any{}", points(votes.share(votes.any))), Role::Plain),
+        (ties(votes), Role::Dim),
     ];
     if width >= 50 {
         lines.push(strip.clone().parts(width, &parts).line());
@@ -444,6 +461,15 @@ pub fn attempts(strip: &Strip, state: &ExamState, width: usize) -> Vec<Line<'sta
     }
     lines.push(identical(strip.clone(), state, width));
     lines
+}
+
+/// Questions without a vote because several picks were given equally often.
+fn ties(votes: &Votes) -> String {
+    match votes.ties {
+        0 => String::new(),
+        1 => "1 tie".to_owned(),
+        ties => format!("{} ties", thousands(ties)),
+    }
 }
 
 fn identical(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static> {
@@ -459,9 +485,9 @@ fn identical(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static>
     let whole = format!(
         "questions with all {}: {}",
         attempts.planned(),
-        thousands(attempts.whole)
+        thousands(attempts.votes.questions)
     );
-    let identical = format!("identical texts between seeds: {}", thousands(attempts.identical));
+    let identical = format!("same text twice: {}", thousands(attempts.identical));
     strip
         .parts(width, &[(identical, Role::Plain), (whole, Role::Dim)])
         .line()
@@ -473,13 +499,14 @@ pub fn attempts_in_short(strip: Strip<'_>, state: &ExamState, width: usize) -> L
     if attempts.are_suspiciously_equal() {
         return identical(strip, state, width);
     }
-    let seeds: Vec<String> = attempts.seeds.iter().map(|tally| points(tally.accuracy())).collect();
-    let of_whole = |right: usize| points((attempts.whole > 0).then(|| right as f64 / attempts.whole as f64));
+    let accuracy = |seed: &i64| points(attempts.by_seed.get(seed).accuracy());
+    let seeds: Vec<String> = attempts.seeds.iter().map(accuracy).collect();
+    let votes = &attempts.votes;
     let parts = [
         (format!("seeds{}", seeds.join(" ")), Role::Plain),
-        (format!("majority{}", of_whole(attempts.right_by_majority)), Role::Plain),
-        (format!("any{}", of_whole(attempts.right_by_any)), Role::Plain),
-        (format!("same texts {}", thousands(attempts.identical)), Role::Dim),
+        (format!("vote{}", points(votes.share(votes.vote))), Role::Plain),
+        (format!("any{}", points(votes.share(votes.any))), Role::Plain),
+        (format!("same text {}", thousands(attempts.identical)), Role::Dim),
     ];
     strip.parts(width, &parts).line()
 }

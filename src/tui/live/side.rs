@@ -243,7 +243,7 @@ fn parts(state: &ExamState, width: usize, theme: &Theme) -> Vec<(Part, usize)> {
         parts.push((Part::Attempts, panes::attempts(&strip, state, width).len()));
     }
     parts.push((Part::Picks, 2));
-    if !state.exam.is_cloze || state.total.invalid > 0 {
+    if !state.exam.is_cloze || state.counts.sum.tally.invalid > 0 {
         parts.push((Part::Why, 2));
     }
     parts.push((Part::Latest, usize::MAX));
@@ -454,7 +454,10 @@ fn score(strip: Strip<'_>, live: &Live, state: &ExamState, width: usize) -> Line
     strip
         .parts(
             width,
-            &[(panes::accuracy(live, state), Role::Strong), panes::readability(state)],
+            &[
+                (panes::accuracy(live, state), Role::Strong),
+                panes::readability(state, true),
+            ],
         )
         .line()
 }
@@ -470,7 +473,7 @@ fn low_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Th
     let left = format!("{:<room$}", panes::time_left(live, exam), room = panes::TIME_LEFT);
     let score = [
         (panes::accuracy(live, state), Role::Strong),
-        panes::readability(state),
+        panes::readability(state, true),
         (panes::question_rate(live, state), Role::Plain),
         panes::errors(state),
         (panes::token_rate(live, state), Role::Plain),
@@ -522,7 +525,7 @@ pub fn in_lines(buffer: &mut Buffer, area: Rect, live: &Live, theme: &Theme) {
                 .parts(width, &[(panes::time_left(live, exam), Role::Plain)])
                 .line(),
         );
-        let invalid = format!("[invalid] {}", percent(Some(state.total.invalid_share())));
+        let invalid = format!("[invalid] {}", percent(state.counts.sum.tally.invalid_rate()));
         let score = [(panes::accuracy(live, state), Role::Strong), (invalid, Role::Plain)];
         lines.push(strip().text("  ").parts(width, &score).line());
     }

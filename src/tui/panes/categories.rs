@@ -4,10 +4,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
+use crate::stats::{Interval, Sum, percent};
 use crate::text::safe::one_line;
-use crate::tui::snapshot::{CategoryTally, Report, Snapshot, Tally};
+use crate::tui::snapshot::{CategorySum, Report, Snapshot};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, frame, interval_bar, line, select_line};
+use crate::tui::widgets::{Cursor, frame, interval_bar, line, select_line, share_bar};
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -21,7 +22,7 @@ pub enum Entry {
     All,
     /// The exam's own line, where there are several.
     Exam(std::sync::Arc<str>),
-    Category(CategoryTally),
+    Category(CategorySum),
 }
 
 /// The lines of the pane, from top to bottom.
@@ -66,6 +67,21 @@ pub fn quoted(name: &str) -> String {
     }
 }
 
+/// What the pane tells of a line's rows.
+#[derive(Debug, Clone, Copy)]
+enum Figure {
+    /// Accuracy and interval.
+    Accuracy,
+    /// Of all the line's rows, the share that the filter leaves; beside it their accuracy.
+    Share {
+        of: usize,
+        accuracy: Option<f64>,
+        is_right: bool,
+    },
+    /// Rows of several exams have no accuracy together.
+    Nothing,
+}
+
 impl Categories {
     pub fn draw(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, focused: bool, theme: &Theme) {
         let Some(snapshot) = workspace.snapshot.as_deref() else {
@@ -79,15 +95,24 @@ impl Categories {
             None => &workspace.selected.report,
         };
         // Where every row in sight has the same outcome, their accuracy tells nothing, their share does.
-        let total = &report.total;
-        let shows_share = is_filtered && total.rows > 0 && (total.correct == 0 || total.correct == total.rows);
-        let kind = if total.is_clustered() { "by question" } else { "Wilson" };
-        let remark = match (is_filtered, shows_share) {
-            (false, _) => format!("%  95% {kind}  n"),
-            (true, false) => format!("% of n shown  95% {kind}"),
-            (true, true) => "n shown: % of all its rows".to_owned(),
+        let shown = report.total.tally;
+        let shared = match (is_filtered && shown.n > 0, shown.correct) {
+            (true, 0) if shown.invalid == shown.n => Some("invalid"),
+            (true, 0) => Some("wrong"),
+            (true, correct) if correct == shown.n => Some("right"),
+            _ => None,
         };
-        let inner = frame(buffer, area, "1 Categories", &remark, focused, theme);
+        let kind = if report.total.has_repeats() {
+            "by question"
+        } else {
+            "Wilson"
+        };
+        let (title, remark) = match (shared, is_filtered) {
+            (Some(outcome), _) => (format!("1 Categories · share {outcome}"), "% right  n".to_owned()),
+            (None, false) => ("1 Categories".to_owned(), format!("%  95% {kind}  n")),
+            (None, true) => ("1 Categories".to_owned(), format!("% of n shown  95% {kind}")),
+        };
+        let inner = frame(buffer, area, &title, &remark, focused, theme);
         let entries = entries(snapshot);
         let mut cursor = self.cursor;
         cursor.settle(entries.len(), usize::from(inner.height));
@@ -101,26 +126,32 @@ impl Categories {
                 && entry
                     .word()
                     .is_some_and(|word| workspace.view.filter.split(' ').any(|typed| typed == word));
-            let tally = tally(entry, report);
-            let all = shows_share.then(|| self::tally(entry, &snapshot.all).rows);
+            let figure = if shared.is_some() {
+                let all = sum(entry, &snapshot.all);
+                let has_accuracy = *entry != Entry::All || snapshot.all.one_exam().is_some();
+                Figure::Share {
+                    of: all.rows(),
+                    accuracy: all.accuracy().filter(|_| has_accuracy),
+                    is_right: shown.correct > 0,
+                }
+            } else if *entry == Entry::All && report.one_exam().is_none() {
+                Figure::Nothing
+            } else {
+                Figure::Accuracy
+            };
             let y = (row - cursor.top) as u16;
-            line(
-                buffer,
-                inner,
-                y,
-                Self::line(entry, &tally, all, is_chosen, inner.width, theme),
-            );
+            let spans = Self::line(entry, &sum(entry, report), figure, is_chosen, inner.width, theme);
+            line(buffer, inner, y, spans);
             if focused && row == cursor.at {
                 select_line(buffer, inner, y, theme);
             }
         }
     }
 
-    /// One line; `all` are the rows without the filter, where the share of them is shown instead of the accuracy.
     fn line(
         entry: &Entry,
-        tally: &Tally,
-        all: Option<usize>,
+        sum: &Sum,
+        figure: Figure,
         is_chosen: bool,
         width: u16,
         theme: &Theme,
@@ -133,14 +164,11 @@ impl Categories {
         } else {
             Role::Plain
         };
-        let (share, interval) = match all {
-            Some(all) => (tally.rows as f64 / all.max(1) as f64, None),
-            None => (tally.accuracy(), tally.interval),
-        };
-        let figure = if tally.rows == 0 {
-            format!("{:>5} ", "-")
-        } else {
-            format!("{:>5.1} ", share * 100.0)
+        let number = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), |share| percent(Some(share)));
+        let value = match figure {
+            Figure::Accuracy => sum.accuracy(),
+            Figure::Share { of, .. } if of > 0 => Some(sum.rows() as f64 / of as f64),
+            Figure::Share { .. } | Figure::Nothing => None,
         };
         let mut spans = vec![
             Span::styled(marker, theme.style(Role::Focus)),
@@ -148,36 +176,50 @@ impl Categories {
                 format!("{:<11}", one_line(entry.name(), 11, theme.ascii)),
                 theme.style(name_role),
             ),
-            Span::raw(figure),
+            Span::raw(format!("{:>5} ", number(value))),
         ];
-        if is_heading {
-            let interval = interval.map(|(low, high)| format!("{:.1}-{:.1}", low * 100.0, high * 100.0));
-            spans.push(Span::styled(
-                format!("{:<bar_width$}", interval.unwrap_or_default()),
-                theme.style(Role::Dim),
-            ));
-        } else {
-            spans.extend(interval_bar(share, interval, 1.0, bar_width, theme));
+        let interval = sum.interval().map(Interval::limits);
+        match figure {
+            Figure::Share { accuracy, is_right, .. } => {
+                // A share is no accuracy: it has neither its colour nor its interval.
+                let role = if is_right { Role::Dim } else { Role::Wrong };
+                spans.extend(share_bar(
+                    value.unwrap_or(0.0),
+                    bar_width.saturating_sub(6),
+                    role,
+                    theme,
+                ));
+                spans.push(Span::styled(format!("{:>6}", number(accuracy)), theme.style(Role::Dim)));
+            }
+            Figure::Accuracy if !is_heading => {
+                spans.extend(interval_bar(value.unwrap_or(0.0), interval, 1.0, bar_width, theme));
+            }
+            Figure::Accuracy | Figure::Nothing => {
+                let interval = interval.filter(|_| value.is_some());
+                let limits = interval.map(|(low, high)| format!("{}-{}", percent(Some(low)), percent(Some(high))));
+                let text = format!("{:<bar_width$}", limits.unwrap_or_default());
+                spans.push(Span::styled(text, theme.style(Role::Dim)));
+            }
         }
-        let count_role = if tally.rows == 0 { Role::Mark } else { Role::Plain };
-        spans.push(Span::styled(format!("{:>7}", tally.rows), theme.style(count_role)));
+        let count_role = if sum.rows() == 0 { Role::Mark } else { Role::Plain };
+        spans.push(Span::styled(format!("{:>7}", sum.rows()), theme.style(count_role)));
         spans
     }
 }
 
 /// The counts of an entry in a report.
-fn tally(entry: &Entry, report: &Report) -> Tally {
+fn sum(entry: &Entry, report: &Report) -> Sum {
     match entry {
         Entry::All => report.total,
         Entry::Exam(name) => {
             let exam = report.exams.iter().find(|(known, _)| known == name);
-            exam.map(|(_, tally)| *tally).unwrap_or_default()
+            exam.map(|(_, sum)| *sum).unwrap_or_default()
         }
         Entry::Category(category) => report
             .categories
             .iter()
             .find(|shown| shown.exam == category.exam && shown.code == category.code)
-            .map(|shown| shown.tally)
+            .map(|shown| shown.sum)
             .unwrap_or_default(),
     }
 }

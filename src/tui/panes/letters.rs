@@ -17,10 +17,10 @@ pub struct Letters {
 
 /// The letters that occur: letter, rows with it as the key, rows with it as the pick.
 pub fn entries(all: &Report, shown: &Report) -> Vec<(char, usize, usize)> {
-    let last = (0..all.keys.len()).rev().find(|at| all.keys[*at] + all.picks[*at] > 0);
-    let count = |counts: &[usize], at: usize| counts.get(at).copied().unwrap_or(0);
-    (0..last.map_or(0, |last| last + 1))
-        .filter_map(|at| Some((letter(at)?, count(&shown.keys, at), count(&shown.picks, at))))
+    let used = all.letters.last().map_or(0, |last| last + 1);
+    let shown = &shown.letters;
+    (0..used)
+        .filter_map(|at| Some((letter(at)?, shown.gold[at], shown.picks[at])))
         .collect()
 }
 

@@ -295,7 +295,10 @@ fn widths(snapshot: &Snapshot, workspace: &Workspace, width: usize) -> Widths {
         question: 0,
         chars: 0,
     };
-    if width >= 78 && !by_question && snapshot.all.total.rows > 0 && rows.chars.iter().take(50).any(|chars| *chars > 0)
+    if width >= 78
+        && !by_question
+        && snapshot.all.total.rows() > 0
+        && rows.chars.iter().take(50).any(|chars| *chars > 0)
     {
         widths.chars = 6;
     }

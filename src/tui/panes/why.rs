@@ -28,7 +28,7 @@ impl Why {
         let inner = frame(buffer, area, "2 Why invalid", "W", focused, theme);
         let entries = entries(report);
         if entries.is_empty() {
-            let text = match (report.is_diagnosed, report.total.invalid) {
+            let text = match (report.is_diagnosed, report.total.tally.invalid) {
                 (_, 0) => "no invalid rows here",
                 (false, _) => "reading the outputs…",
                 (true, _) => "no cause found",
