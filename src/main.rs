@@ -3,5 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    markbook::cli::main()
+    let code = markbook::cli::main();
+    markbook::files::forget_pipes();
+    code
 }

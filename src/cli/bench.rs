@@ -18,7 +18,7 @@ use crate::engine::bench::{ALL, Bench, Memory, Peer, Report, Sampled, families};
 use crate::engine::{Dtype, Options};
 use crate::hub::ModelName;
 use crate::run::Update;
-use crate::text::safe_line;
+use crate::text::{safe_line, terminal};
 
 /// What a stock model may take for each part of the work.
 const STOCK: Duration = Duration::from_secs(6);
@@ -68,14 +68,14 @@ fn load(args: &BenchArgs, dtype: Dtype, plain: &mut Plain) -> Result<Bench> {
 }
 
 fn print_json(value: &impl Serialize) -> Result<End> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
     Ok(End::Done)
 }
 
 fn print_report(report: &Report) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     writeln!(
         out,
         "{} · {} ({}) · {} thread(s)",

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 
+use crate::files;
 use crate::text::safe_line;
 use args::{Cli, Command};
 
@@ -76,9 +77,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Some libraries print their stack with the message where RUST_BACKTRACE is set: only the message is for the user.
+/// Some libraries print their stack with the message where RUST_BACKTRACE is set: only the message is for the user, with
+/// pipes under the names that they were given.
 fn without_frames(text: &str) -> String {
-    text.split("\n   0: ").next().unwrap_or(text).trim_end().to_owned()
+    files::named(text.split("\n   0: ").next().unwrap_or(text).trim_end())
 }
 
 /// A cause that its own context already tells is told once.

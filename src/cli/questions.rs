@@ -1,6 +1,6 @@
 //! `prompts` and `fetch`: what is asked, and bringing it here.
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 
 use anyhow::{Result, anyhow};
@@ -15,7 +15,7 @@ use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_promp
 use crate::engine;
 use crate::hub::{self, ModelName};
 use crate::run::Update;
-use crate::text::safe_line;
+use crate::text::terminal;
 
 pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
     let benchmark = usage(benchmark::find(&args.benchmark))?;
@@ -61,20 +61,14 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
         },
         ..PromptPlan::plain(style, args.shots)
     };
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = terminal::stdout();
     if args.jsonl || args.hashes {
         let listing = if args.hashes { Listing::Hashes } else { Listing::Prompts };
         write_prompts(&mut out, &dataset, &plan, listing)?;
     } else {
         for question in &dataset.questions {
             let rendered = benchmark::render(&dataset, question, &plan)?;
-            // On a terminal nothing raw; in a pipe the bytes as they are sent.
             let text = rendered.prompt;
-            let text = if std::io::stdout().is_terminal() {
-                text.lines().map(safe_line).collect::<Vec<_>>().join("\n")
-            } else {
-                text
-            };
             writeln!(
                 out,
                 "── {} {} · {} ──\n{text}",

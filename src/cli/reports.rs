@@ -12,7 +12,7 @@ use crate::compare::CompareReport;
 use crate::extract::Rule;
 use crate::rescore::{Rescored, rescore as read_again};
 use crate::stats::{self, AttemptsBy, IntervalKind, RunReport, StderrKind, percent};
-use crate::text::{safe_line, thousands};
+use crate::text::{safe_line, terminal, thousands};
 use crate::trace::Trace;
 use crate::{check as integrity, extract};
 
@@ -45,7 +45,7 @@ pub(super) fn print_json(traces: &[Trace]) -> Result<()> {
 }
 
 fn put_json(value: &impl Serialize) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     serde_json::to_writer_pretty(&mut out, value).context("cannot write the result")?;
     writeln!(out)?;
     Ok(())
@@ -53,7 +53,7 @@ fn put_json(value: &impl Serialize) -> Result<()> {
 
 /// The figures as a table.
 pub(super) fn print_table(traces: &[Trace]) -> Result<()> {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = terminal::stdout();
     let runs = traces.iter().flat_map(|trace| {
         let reports = stats::report(trace, None);
         reports.into_iter().map(move |run| (trace, run))
@@ -211,7 +211,7 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
             several => put_json(&serde_json::json!({ "rule": rule.name(), "traces": several })).map(|()| End::Done),
         };
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     for (trace, result) in opened.iter().zip(&results) {
         let flips = &result.flips;
         writeln!(out, "{} · rule {}", safe_line(&trace.name), safe_line(&result.rule))?;
@@ -295,7 +295,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<End> {
 }
 
 fn compare_table(report: &CompareReport) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let one = (side.exams.is_empty()).then(|| (String::new(), side.accuracy, side.ci95));
         let exams = side.exams.iter();
@@ -363,7 +363,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
         put_json(&serde_json::json!({ "problems": problems }))?;
         return Ok(End::Done);
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::stdout();
     if problems.is_empty() {
         writeln!(out, "nothing found")?;
     }

@@ -14,7 +14,7 @@ use crate::extract::Rule;
 use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode, Pairs};
 use crate::notes::Notes;
 use crate::run::Summary;
-use crate::text::{safe_line, size, thousands};
+use crate::text::{safe_line, size, terminal, thousands};
 use crate::trace::{Rows, Trace};
 use crate::tui::{How, Opener, Saved};
 use crate::{compare, import, rescore, store, tui};
@@ -110,7 +110,7 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
                 .iter()
                 .map(|(word, help)| format!("  {word:<10} {help}\n"))
                 .collect();
-            std::io::stdout().write_all(list.concat().as_bytes())?;
+            terminal::stdout().write_all(list.concat().as_bytes())?;
             return Ok(End::Done);
         }
         options.place = usage(tui::Place::parse(words))?;
@@ -122,7 +122,7 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
             None if std::io::stdout().is_terminal() => (width, height),
             None => (120, 40),
         };
-        let mut out = std::io::stdout().lock();
+        let mut out = terminal::stdout();
         let screen = tui::print_screen(&opener(&args.trace, inputs), (width, height), &options)?;
         out.write_all(screen.as_bytes())?;
         return Ok(End::Done);

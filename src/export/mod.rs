@@ -8,7 +8,7 @@ mod parquet;
 mod target;
 
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -19,6 +19,7 @@ pub use target::is_input;
 
 use self::target::{real_path, refuse};
 use crate::extract::Rule;
+use crate::text::terminal;
 use crate::trace::{Rows, Trace};
 
 /// A file format.
@@ -197,7 +198,10 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
         }
     };
     let path = match &options.target {
-        Target::Stdout => return stream(&slice, write_rows, std::io::stdout().lock(), "standard output"),
+        Target::Stdout if options.format.name == "parquet" && std::io::stdout().is_terminal() => {
+            bail!("parquet is nothing that a terminal can show: name a file with -o, or send it into a pipe")
+        }
+        Target::Stdout => return stream(&slice, write_rows, terminal::stdout(), "standard output"),
         Target::File(path) => real_path(path),
     };
     let named = || format!("cannot write {}", path.display());

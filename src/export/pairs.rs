@@ -17,7 +17,7 @@ const TOGETHER: usize = 256;
 /// When the file exists and `force` is not set, when it is an input, or when it cannot be written.
 pub fn write_pairs(a: &Trace, b: &Trace, pairs: &[(u32, u32)], target: &Target, force: bool) -> Result<Written> {
     let Target::File(path) = target else {
-        let mut out = Counted::new(std::io::stdout().lock());
+        let mut out = Counted::new(crate::text::terminal::stdout());
         write_lines(a, b, pairs, &mut out)?;
         out.flush().context("cannot write to standard output")?;
         return Ok(Written {

@@ -5,7 +5,7 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 /// The first bytes; the number changes with the frame around what is kept.
 const MAGIC: &[u8; 20] = b"markbook kept 00001\n";
@@ -88,7 +88,8 @@ impl Kept {
     /// # Errors
     /// When the folder cannot be made or written.
     pub fn save(&self, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-        std::fs::create_dir_all(super::folder_of(&self.file))?;
+        let folder = super::folder_of(&self.file);
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         super::write_with(&self.file, |file| {
             let mut out = Summed {
                 out: BufWriter::with_capacity(1 << 18, file),

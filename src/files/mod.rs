@@ -52,8 +52,14 @@ pub fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// An unnamed temporary file in the first of the usual places that takes one: `scratch`, the system's folder for
-/// temporary files, memory.
+/// Where temporary files may lie, the first choice first: `scratch`, the system's folder for them, memory.
+pub fn scratch_folders(scratch: Option<&Path>) -> Vec<PathBuf> {
+    let wanted = scratch.filter(|folder| std::fs::create_dir_all(folder).is_ok());
+    let usual = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+    wanted.map(Path::to_owned).into_iter().chain(usual).collect()
+}
+
+/// An unnamed temporary file in the first of these folders that takes one.
 pub fn scratch_file(scratch: Option<&Path>) -> Result<File> {
     in_scratch(scratch, |folder| tempfile::tempfile_in(folder))
 }
@@ -66,13 +72,11 @@ pub fn scratch_folder(scratch: Option<&Path>) -> Result<tempfile::TempDir> {
 }
 
 fn in_scratch<T>(scratch: Option<&Path>, make: impl Fn(&Path) -> std::io::Result<T>) -> Result<T> {
-    let wanted = scratch.filter(|folder| std::fs::create_dir_all(folder).is_ok());
-    let usual = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
     let mut refused = None;
-    for folder in wanted.into_iter().chain(usual.iter().map(PathBuf::as_path)) {
-        match make(folder) {
+    for folder in scratch_folders(scratch) {
+        match make(&folder) {
             Ok(made) => return Ok(made),
-            Err(error) => refused = refused.or(Some((folder.to_owned(), error))),
+            Err(error) => refused = refused.or(Some((folder, error))),
         }
     }
     let (folder, error) = refused.context("there is no folder for temporary files")?;

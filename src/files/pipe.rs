@@ -27,7 +27,12 @@ pub fn settled(path: &Path) -> Result<PathBuf> {
     let is_stdin = path == Path::new("-");
     let real = if is_stdin { Path::new("/dev/stdin") } else { path };
     match real.metadata() {
-        Ok(facts) if facts.is_file() || facts.is_dir() => return Ok(real.to_owned()),
+        // Standard input may be a file, which has a name, or had one.
+        Ok(facts) if facts.is_file() && real.starts_with("/dev") => match real.canonicalize() {
+            Ok(file) if file.is_file() => return Ok(file),
+            _ => {}
+        },
+        Ok(facts) if facts.is_file() || facts.is_dir() => return Ok(path.to_owned()),
         Err(_) if !is_stdin => return Ok(path.to_owned()),
         _ => {}
     }

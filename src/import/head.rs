@@ -166,7 +166,10 @@ impl Start {
             Some(b'[') => Shape::Array(Vec::new()),
             _ => Shape::Stream,
         };
-        self.source != "JSON" || self.has_row_at(&shape)
+        // A first row that is broken is followed by whole ones.
+        let lines = self.bytes.split_inclusive(|byte| *byte == b'\n').take(20);
+        let mut whole = lines.filter(|line| line.ends_with(b"\n"));
+        self.source != "JSON" || whole.any(|line| Object::parse(line).is_ok()) || self.has_row_at(&shape)
     }
 
     /// The same for rows of a known shape.

@@ -149,7 +149,8 @@ impl Gathered {
             number: 0,
             pending: None,
         };
-        let mut block = vec![0; self.most.map_or(BLOCK, |most| most as usize)];
+        let most = self.most.unwrap_or(BLOCK as u64).min(part.source.size()?.max(1));
+        let mut block = vec![0; most as usize];
         let mut at = start;
         let mut found = Vec::new();
         loop {

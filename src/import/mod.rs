@@ -340,7 +340,7 @@ fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
         if let Some(Err(error)) = place.map(|place| cache::save(&place, &all)) {
             facts.notices.push(Notice {
                 kind: UNKEPT.to_owned(),
-                text: format!("its index cannot be kept, so that it is read anew each time: {error:#}"),
+                text: format!("no index of it can be kept, so that it is read anew each time: {error:#}"),
             });
         }
         all

@@ -6,6 +6,9 @@ use super::index::{Fault, Gathered, Part};
 use super::layout::{Answer, Entry, RowError};
 use super::split::{Found, Splitter};
 
+/// So few entries are read by one thread: to wake others takes longer.
+const FEW: usize = 8;
+
 /// Reads one file.
 pub(super) struct Reader<'a> {
     pub part: &'a Part,
@@ -26,16 +29,17 @@ impl Reader<'_> {
         let entries = self.group(std::mem::take(found), is_last);
         let first = self.number;
         self.number += entries.len();
-        let answers: Vec<Result<Vec<Answer>, RowError>> = entries
-            .par_iter()
-            .enumerate()
-            .map(|(i, entry)| {
-                self.part.layout.answers(&Entry {
-                    bytes: self.bytes(entry),
-                    number: first + i,
-                })
+        let read = |(i, entry): (usize, &Found)| {
+            self.part.layout.answers(&Entry {
+                bytes: self.bytes(entry),
+                number: first + i,
             })
-            .collect();
+        };
+        let answers: Vec<Result<Vec<Answer>, RowError>> = if entries.len() < FEW {
+            entries.iter().enumerate().map(read).collect()
+        } else {
+            entries.par_iter().enumerate().map(read).collect()
+        };
         for (i, (entry, answers)) in entries.iter().zip(answers).enumerate() {
             gathered.entries += 1;
             match answers {
@@ -61,15 +65,17 @@ impl Reader<'_> {
     /// Joins entries with equal keys; the last group is held back until it is known to be whole.
     fn group(&mut self, found: Vec<Found>, is_last: bool) -> Vec<Found> {
         let layout = &self.part.layout;
-        let keys: Vec<Option<String>> = found
-            .par_iter()
-            .map(|entry| {
-                layout.group(&Entry {
-                    bytes: self.bytes(entry),
-                    number: 0,
-                })
+        let key = |entry: &Found| {
+            layout.group(&Entry {
+                bytes: self.bytes(entry),
+                number: 0,
             })
-            .collect();
+        };
+        let keys: Vec<Option<String>> = if found.len() < FEW {
+            found.iter().map(key).collect()
+        } else {
+            found.par_iter().map(key).collect()
+        };
         let mut whole = Vec::new();
         for (entry, key) in found.into_iter().zip(keys) {
             match (self.pending.take(), key) {

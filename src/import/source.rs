@@ -59,6 +59,11 @@ impl Source {
         plain.as_ref().map_err(|error| anyhow!("{error}"))
     }
 
+    /// How many bytes there are.
+    pub fn size(&self) -> Result<u64> {
+        Ok(self.plain()?.size)
+    }
+
     pub fn read(&self, start: u64, length: usize) -> Result<Vec<u8>> {
         let plain = self.plain()?;
         let end = start.checked_add(length as u64).filter(|end| *end <= plain.size);

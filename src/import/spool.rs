@@ -5,7 +5,7 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use crate::files::{self, Stretch};
 
@@ -48,21 +48,27 @@ impl Spool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).left
     }
 
-    /// Keeps what `write` writes. Where the first folder has no room for it, another is tried.
+    /// Keeps what `write` writes. Where one folder has no room for it, the next is tried.
     pub fn keep(&self, write: &dyn Fn(&mut dyn Write) -> Result<()>) -> Result<Stretch> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = match &state.file {
-            Some(file) => Arc::clone(file),
-            None => Arc::new(files::scratch_file(self.scratch.as_deref())?),
-        };
-        match state.keep_in(&first, write) {
-            Err((_, true)) => {
-                let other = Arc::new(files::scratch_file(None)?);
-                state.end = 0;
-                state.keep_in(&other, write).map_err(|(error, _)| error)
+        let mut refused = anyhow!("there is no folder for temporary files; TMPDIR names one");
+        if let Some(file) = state.file.clone() {
+            match state.keep_in(&file, write) {
+                Err((error, true)) => refused = error,
+                kept => return kept.map_err(|(error, _)| error),
             }
-            kept => kept.map_err(|(error, _)| error),
         }
+        for folder in files::scratch_folders(self.scratch.as_deref()) {
+            let Ok(file) = tempfile::tempfile_in(&folder) else {
+                continue;
+            };
+            state.end = 0;
+            match state.keep_in(&Arc::new(file), write) {
+                Err((error, true)) => refused = error.context(format!("no room in {}", folder.display())),
+                kept => return kept.map_err(|(error, _)| error),
+            }
+        }
+        Err(refused)
     }
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::json;
 use crate::parquet::each_parquet_row;
+use crate::text::spreadsheet;
 
 /// Columns in which a cell that is a JSON list or object stands for it; in all others texts stay as they are.
 const STRUCTURED: [&str; 15] = [
@@ -46,6 +47,11 @@ pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut d
     if let Some(first) = columns.first_mut() {
         *first = first.trim_start_matches('\u{feff}').to_owned();
     }
+    // A table whose cells markbook marked for spreadsheets says so in a column of its own.
+    let marks = columns.iter().position(|column| column == spreadsheet::COLUMN);
+    for column in &mut columns {
+        *column = text_of(plain(column.as_bytes(), marks.is_some()));
+    }
     for _ in 0..limit {
         if !reader.read_byte_record(&mut cells)? {
             break;
@@ -54,17 +60,26 @@ pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut d
             writeln!(out, "\"{} cells, not {}\"", cells.len(), columns.len())?;
             continue;
         }
+        let mut start = '{';
         for (at, (column, cell)) in columns.iter().zip(&cells).enumerate() {
-            let start = if at == 0 { '{' } else { ',' };
+            if marks == Some(at) {
+                continue;
+            }
+            let cell = plain(cell, marks.is_some());
             write!(out, "{start}{}:", Value::from(column.as_str()))?;
             match structured(column, cell) {
                 Some(line) => out.write_all(&line)?,
                 None => write!(out, "{}", Value::String(text_of(cell)))?,
             }
+            start = ',';
         }
         out.write_all(b"}\n")?;
     }
     Ok(())
+}
+
+fn plain(cell: &[u8], is_marked: bool) -> &[u8] {
+    if is_marked { spreadsheet::unmarked(cell) } else { cell }
 }
 
 /// A cell that is a whole list or object, on one line.

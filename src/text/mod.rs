@@ -1,6 +1,7 @@
 //! How numbers, sizes, times and foreign texts are written; every module may use it.
 
 pub mod safe;
+pub mod spreadsheet;
 pub mod terminal;
 
 use std::fmt::Write as _;

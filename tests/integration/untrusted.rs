@@ -222,15 +222,13 @@ fn a_file_written_again_with_the_same_length_and_time_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
     let text = |pick: &str| {
-        let rows = (0..3_000).map(|id| {
+        let row = |id: usize| {
             let mut row = answer(id, &"x".repeat(400));
             row["pick"] = pick.into();
-            row["correct"] = (pick == "A").into();
+            row.as_object_mut().unwrap().remove("correct");
             row
-        });
-        lines(&rows.collect::<Vec<_>>())
-            .replace("false", "false")
-            .replace("true,", "true, ")
+        };
+        lines(&(0..3_000).map(row).collect::<Vec<_>>())
     };
     let options = Options {
         cache_dir: Some(folder.path().join("cache")),
@@ -240,23 +238,13 @@ fn a_file_written_again_with_the_same_length_and_time_is_read_again() {
         let trace = import::open(std::slice::from_ref(&path), &options).unwrap().remove(0);
         trace.rows.correct.iter().filter(|correct| **correct).count()
     };
-    let (first, second) = (text("A"), text("B").replace("false", "false"));
-    let second = if second.len() > first.len() {
-        second.replacen(&" ".repeat(0), "", 1)
-    } else {
-        second
-    };
-    std::fs::write(&path, &first).unwrap();
+    std::fs::write(&path, text("A")).unwrap();
     let time = path.metadata().unwrap().modified().unwrap();
     assert_eq!((right(), right()), (3_000, 3_000));
-    let padded = format!("{second}{}", " ".repeat(first.len().saturating_sub(second.len())));
-    std::fs::write(&path, padded).unwrap();
-    std::fs::File::options()
-        .append(true)
-        .open(&path)
-        .unwrap()
-        .set_modified(time)
-        .unwrap();
+    assert_eq!(files_in(&folder.path().join("cache")).len(), 1);
+    std::fs::write(&path, text("B")).unwrap();
+    let file = std::fs::File::options().append(true).open(&path).unwrap();
+    file.set_modified(time).unwrap();
     assert_eq!(right(), 0);
 }
 
@@ -294,7 +282,8 @@ fn a_home_that_cannot_be_written_costs_time_and_is_told_once() {
         "/dev/null".into(),
     ];
     for home in homes {
-        for names in [&["a.jsonl", "b.jsonl"][..], &["c.jsonl.gz"]] {
+        // What is small when packed is not worth an index.
+        for (names, told) in [(&["a.jsonl", "b.jsonl"][..], 1), (&["c.jsonl.gz"], 0)] {
             let mut words = vec!["stats", "--json"];
             words.extend(names);
             let output = program(folder.path(), &words)
@@ -303,7 +292,11 @@ fn a_home_that_cannot_be_written_costs_time_and_is_told_once() {
                 .unwrap();
             assert_eq!(rows_told(&output), 3_000 * names.len() as u64, "{home:?}");
             let errors = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(errors.matches("index cannot be kept").count(), 1, "{home:?}: {errors}");
+            assert_eq!(
+                errors.matches("no index of it can be kept").count(),
+                told,
+                "{home:?}: {errors}"
+            );
         }
     }
 }
@@ -556,7 +549,7 @@ fn no_text_from_data_acts_on_the_terminal_of_standard_output() {
         assert!(!text.is_empty() && is_tame(&text), "{words}: {text:?}");
     }
     let (text, code) = on_a_terminal(folder.path(), &["export", "a.jsonl", "-o", "-", "--format", "parquet"]);
-    assert!(code == 2 && text.contains("-o") && !text.contains("PAR1"), "{text:?}");
+    assert!(code != 0 && text.contains("-o") && !text.contains("PAR1"), "{text:?}");
 }
 
 /// A folder with a trace and a set of questions full of what terminals act on.
