@@ -195,9 +195,24 @@ pub fn part_runs(traces: Vec<Trace>) -> Result<Vec<Trace>> {
     runs.into_iter().map(join).collect()
 }
 
-/// Whether two traces are parts of one run: no row stands in both, and where they share questions, they are attempts of
-/// one model.
+/// Whether two traces may be of one model: the same is named, or none for one of them and they lie together.
+fn may_be_one_model(one: &Trace, other: &Trace) -> bool {
+    let folder = |trace: &Trace| match &trace.path {
+        Some(path) if path.is_file() => path.parent().map(std::path::Path::to_owned),
+        path => path.clone(),
+    };
+    match (one.model(), other.model()) {
+        (Some(model), Some(other)) => model == other,
+        _ => one.name == other.name || folder(one) == folder(other),
+    }
+}
+
+/// Whether two traces are parts of one run: of one model, no row stands in both, and where they share questions, they are
+/// attempts of one name.
 fn are_one_run(one: &Trace, other: &Trace) -> bool {
+    if !may_be_one_model(one, other) {
+        return false;
+    }
     let (a, b) = (&one.rows, &other.rows);
     let fits = |x: &str, y: &str| x.is_empty() || y.is_empty() || x == y;
     let is_same_question = |x: usize, y: usize| {

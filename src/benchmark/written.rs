@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::json;
 
 /// The value of a cell that holds JSON, or a list, tuple, dict or numpy array as Python prints it.
-pub(super) fn literal(text: &str) -> Option<Value> {
+pub(crate) fn literal(text: &str) -> Option<Value> {
     let text = text.trim();
     if !text.starts_with(['[', '{', '(']) && !text.starts_with("array(") {
         return None;

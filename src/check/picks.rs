@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::{Problem, problem, rows_with_ids};
 use crate::diagnose::{describe_twins, identical_attempts, text_hash};
-use crate::extract::{Rule, rule_that_gives};
+use crate::extract::{Rule, answer_start, rule_that_gives};
 use crate::record::{INVALID, letter_index};
 use crate::text::thousands;
 use crate::trace::{Field, Trace};
@@ -26,6 +26,10 @@ struct Finding {
     is_unreadable: bool,
     /// The harness rule reads what is stored.
     is_step_1: bool,
+    /// It does so in the thinking.
+    is_thought: bool,
+    /// What is said after the thinking reads otherwise.
+    is_said_otherwise: bool,
 }
 
 static CHAIN: LazyLock<Option<Rule>> = LazyLock::new(|| Rule::parse("tiger_chain").ok());
@@ -76,6 +80,7 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) -> Result<Vec<u6
         problems.push(problem("underivable_picks", trace, &underivable, detail));
     }
     problems.extend(step_1_only(trace, &findings));
+    problems.extend(thought(trace, &findings));
     Ok(hashes)
 }
 
@@ -125,11 +130,17 @@ fn finding(trace: &Trace, own_rule: Option<&Rule>, row: usize, text: &str) -> Fi
         None => pick.is_none() || is_given(text, stored),
     };
     let step_1 = reads(&STEP_1);
+    let said = answer_start(text);
+    let read = |text| STEP_1.as_ref().and_then(|rule| rule.read(text).found);
+    let is_thought = said > 0 && step_1.as_deref() == pick && read(text).is_some_and(|found| found.letter.start < said);
+    let said = &text[said..];
     Finding {
         hash: text_hash(text),
         is_underivable: !is_given,
         is_unreadable: step_1.is_none() && reads(&CHAIN).is_none(),
         is_step_1: step_1.as_deref() == pick,
+        is_thought,
+        is_said_otherwise: is_thought && read(said).map(|found| &said[found.letter]) != pick,
     }
 }
 
@@ -189,4 +200,21 @@ fn step_1_only(trace: &Trace, findings: &[Finding]) -> Option<Problem> {
         )
     };
     (is_step_1 && !later.is_empty()).then(|| problem("step_1_only", trace, &later, detail()))
+}
+
+/// Picks that stand in what the model thought, not in what it said.
+fn thought(trace: &Trace, findings: &[Finding]) -> Option<Problem> {
+    let of =
+        |is: fn(&Finding) -> bool| -> Vec<usize> { (0..findings.len()).filter(|row| is(&findings[*row])).collect() };
+    let thought = of(|finding| finding.is_thought);
+    let otherwise = of(|finding| finding.is_said_otherwise);
+    let detail = || {
+        format!(
+            "{}: the match lies in the thinking (before </think>, or in the analysis channel); the answer after it reads \
+             otherwise in {} (--rule think:RULE or final:RULE reads only that)",
+            rows_with_ids(&trace.rows, &thought),
+            thousands(otherwise.len())
+        )
+    };
+    (!thought.is_empty()).then(|| problem("thought_picks", trace, &thought, detail()))
 }

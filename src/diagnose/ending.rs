@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::extract::python::{is_word, stands_alone};
+use crate::extract::python::is_word;
 use crate::record::Finish;
 
 /// A list item, short enough to need no full stop: `- x`, `* x`, `3. x`, `(b) x`, `B) x`.
@@ -54,12 +54,16 @@ fn looks_cut(text: &str) -> bool {
     !is_complete
 }
 
-/// A letter on its own is an answer without a full stop.
+/// A letter on its own is an answer without a full stop; in scripts without blanks it may follow a word.
 fn ends_in_a_letter(text: &str) -> bool {
-    let start = text.len() - 1;
-    text.is_char_boundary(start)
-        && text.as_bytes()[start].is_ascii_alphabetic()
-        && stands_alone(text, start, text.len())
+    let mut last = text.chars().rev();
+    let is_letter = last
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || ('Ａ'..='Ｚ').contains(&c));
+    is_letter
+        && last
+            .next()
+            .is_none_or(|before| !is_word(before) || before >= '\u{2e80}')
 }
 
 fn ends_in_a_formula(line: &str) -> bool {

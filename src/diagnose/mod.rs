@@ -8,11 +8,12 @@ mod repeat;
 mod seeds;
 mod wording;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
-use crate::extract::Rule;
 use crate::extract::python::{is_word, stands_alone};
+use crate::extract::{Rule, answer_start};
 use crate::record::{Finish, INVALID, letter_index};
 use crate::text::is_python_space;
 
@@ -32,12 +33,16 @@ pub enum Cause {
     Latex,
     Lower,
     Wording,
+    Leading,
+    Is,
+    Unlisted,
+    Several,
     NoLetter,
     Other,
 }
 
 impl Cause {
-    pub const ALL: [Cause; 12] = [
+    pub const ALL: [Cause; 16] = [
         Cause::Error,
         Cause::Empty,
         Cause::Thinking,
@@ -48,6 +53,10 @@ impl Cause {
         Cause::Latex,
         Cause::Lower,
         Cause::Wording,
+        Cause::Leading,
+        Cause::Is,
+        Cause::Unlisted,
+        Cause::Several,
         Cause::NoLetter,
         Cause::Other,
     ];
@@ -94,7 +103,27 @@ impl Cause {
             Cause::Wording => (
                 "wording",
                 "other wording",
-                "a letter named in other words near \"answer\", \"option\", \"choice\" or \"correct\"",
+                "a letter named in other words near \"answer\", \"option\", \"choice\" or \"correct\", or in another language",
+            ),
+            Cause::Leading => (
+                "leading",
+                "letter first",
+                "begins with the letter: \"C.\", \"(C) Paris\"",
+            ),
+            Cause::Is => (
+                "is",
+                "\"is (C)\"",
+                "\"is (C)\" or \"is C.\" without \"answer\" or \"option\" near",
+            ),
+            Cause::Unlisted => (
+                "unlisted",
+                "not among the options",
+                "says that its result is not among the options, or that none of them fits",
+            ),
+            Cause::Several => (
+                "several",
+                "several letters",
+                "two or more different letters stand alone, none of them singled out",
             ),
             Cause::NoLetter => ("none", "no letter named", "no letter A-J stands alone in the text"),
             Cause::Other => (
@@ -114,10 +143,18 @@ pub enum Mark {
     Loop,
     Cut,
     Multi,
+    Thought,
 }
 
 impl Mark {
-    pub const ALL: [Mark; 5] = [Mark::Word, Mark::Unoffered, Mark::Loop, Mark::Cut, Mark::Multi];
+    pub const ALL: [Mark; 6] = [
+        Mark::Word,
+        Mark::Unoffered,
+        Mark::Loop,
+        Mark::Cut,
+        Mark::Multi,
+        Mark::Thought,
+    ];
 
     /// The word of the filter line.
     pub fn name(self) -> &'static str {
@@ -127,6 +164,7 @@ impl Mark {
             Mark::Loop => "loop",
             Mark::Cut => "cut",
             Mark::Multi => "multi",
+            Mark::Thought => "thought",
         }
     }
 
@@ -137,6 +175,9 @@ impl Mark {
             Mark::Loop => "the end of the output repeats",
             Mark::Cut => "the output was cut off",
             Mark::Multi => "two or more different letters match the rule",
+            Mark::Thought => {
+                "the match lies in the thinking: before the last </think>, or in a channel that is not the final one"
+            }
         }
     }
 
@@ -253,6 +294,7 @@ fn mark_matches(marks: &mut Marks, rule: &Rule, text: &str) {
     );
     // The rule's own pick may be another than the first match (`@last`).
     if let Some(found) = rule.read(text).found {
+        marks.set(Mark::Thought, found.letter.start < answer_start(text));
         let is_letter = found.letter.len() == 1;
         marks.set(
             Mark::Word,
@@ -281,10 +323,22 @@ fn cause(answer: &Answer, tail: Option<&Tail>, is_cut: bool) -> (Cause, Option<R
     if let Some((cause, evidence)) = wording::cause(text) {
         return (cause, Some(evidence));
     }
-    match last_letter_alone(text) {
-        Some(at) => (Cause::Other, Some(at..at + 1)),
-        None => (Cause::NoLetter, None),
-    }
+    let letters: Vec<usize> = letters_alone(text).collect();
+    let Some(last) = letters.last().copied() else {
+        return (Cause::NoLetter, None);
+    };
+    // The article and the pronoun are no letters that are named.
+    let named = letters
+        .iter()
+        .filter(|at| is_named(text, **at))
+        .map(|at| text.as_bytes()[*at]);
+    let different: HashSet<u8> = named.collect();
+    let cause = if different.len() > 1 {
+        Cause::Several
+    } else {
+        Cause::Other
+    };
+    (cause, Some(last..last + 1))
 }
 
 /// The `<think>` that no `</think>` follows.
@@ -293,13 +347,23 @@ fn unclosed_thinking(text: &str) -> Option<Range<usize>> {
     (!text[open..].contains("</think>")).then(|| open..open + "<think>".len())
 }
 
-fn last_letter_alone(text: &str) -> Option<usize> {
+/// The places of capitals A to J that stand alone.
+fn letters_alone(text: &str) -> impl Iterator<Item = usize> + '_ {
     let capitals = text
         .bytes()
         .enumerate()
-        .rev()
         .filter(|(_, byte)| (b'A'..=b'J').contains(byte));
-    capitals.map(|(at, _)| at).find(|at| stands_alone(text, *at, at + 1))
+    capitals.map(|(at, _)| at).filter(|at| stands_alone(text, *at, at + 1))
+}
+
+/// Whether a letter that stands alone is one for sure: A and I need a sign after them.
+fn is_named(text: &str, at: usize) -> bool {
+    let is_word = matches!(text.as_bytes()[at], b'A' | b'I');
+    !is_word
+        || matches!(
+            text.as_bytes().get(at + 1),
+            None | Some(b')' | b'.' | b':' | b',' | b';' | b'*' | b']' | b'\n')
+        )
 }
 
 #[cfg(test)]
@@ -348,7 +412,7 @@ mod tests {
                 "wording",
                 "option is (D)",
             ),
-            ("The answer is $795.00, which is not listed.", "none", ""),
+            ("The answer is $795.00, which is not listed.", "unlisted", "not listed"),
             (r"so that we get $\frac{1}{2}$ and $y = 0.25", "cut", "$y = 0.25"),
             ("Hence x = 42", "none", ""),
             ("The options are\n1. red\n2. green", "none", ""),
@@ -362,7 +426,19 @@ mod tests {
             ),
             ("B would be the right choice.", "wording", "B would be the right choice"),
             ("The question cannot be answered from this.", "none", ""),
-            ("Thus the most likely ruling is (D).", "other", "D"),
+            ("Thus the most likely ruling is (D).", "is", "is (D)"),
+            ("The statement that is true about point B is (D).", "is", "is (D)"),
+            ("A. 9% is the answer.", "leading", "A"),
+            ("C) Paris", "leading", "C)"),
+            ("**(F)** because of the tides.", "leading", "**(F)**"),
+            (
+                "The result 2.5 does not match any of the given options.",
+                "unlisted",
+                "not match any of the given options",
+            ),
+            ("None of the options is right here.", "unlisted", "None of the options"),
+            ("Points B and D are on the line, E is off it.", "several", "E"),
+            ("Vitamin C helps.", "other", "C"),
         ] {
             let found = diagnosis(text);
             let shown = found.evidence.map_or("", |range| &text[range]);
@@ -371,6 +447,63 @@ mod tests {
                 (Some(cause), evidence),
                 "{text:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_letter_named_in_another_language_is_other_wording() {
+        for (text, evidence) in [
+            ("我認為應該選 C", "應該選 C"),
+            ("所以答案是（C）。", "答案是（C）"),
+            ("因此，正确选项为B。", "正确选项为B"),
+            ("B是正确的。", "B是正确"),
+            ("正解はDです。", "正解はD"),
+            ("정답은 B입니다.", "정답은 B"),
+            ("La respuesta correcta es la C.", "respuesta correcta es la C"),
+            ("La bonne réponse est (A).", "bonne réponse est (A)"),
+            ("Die richtige Antwort ist B", "richtige Antwort ist B"),
+            ("A resposta é D.", "resposta é D"),
+            ("Правильный ответ: C.", "Правильный ответ: C"),
+            ("Doğru cevap D'dir.", "cevap D"),
+            ("الإجابة الصحيحة هي (B).", "الإجابة الصحيحة هي (B)"),
+            ("Đáp án đúng là C.", "Đáp án đúng là C"),
+            ("答案：Ｃ", "答案：Ｃ"),
+        ] {
+            let found = diagnosis(text);
+            let shown = found.evidence.map_or("", |range| &text[range]);
+            assert_eq!(found.cause.map(Cause::name), Some("wording"), "{text}: {shown}");
+            assert!(shown.contains(evidence) || evidence.contains(shown), "{text}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_match_in_the_thinking_is_marked() {
+        let harmony = "<|channel|>analysis<|message|>The answer is (B)?<|end|><|start|>assistant<|channel|>final<|message|>\
+                       The answer is (D).";
+        for (rule, text, is_thought) in [
+            ("lm_eval_mmlu_pro", harmony, true),
+            ("final:lm_eval_mmlu_pro", harmony, false),
+            (
+                "lm_eval_mmlu_pro",
+                "<think>the answer is (A)</think> The answer is (C).",
+                true,
+            ),
+            (
+                "think:lm_eval_mmlu_pro",
+                "<think>the answer is (A)</think> The answer is (C).",
+                false,
+            ),
+            ("lm_eval_mmlu_pro", "The answer is (C).", false),
+        ] {
+            let rule = Rule::parse(rule).unwrap();
+            let pick = rule.read(text).pick.unwrap();
+            let answer = Answer {
+                text,
+                pick,
+                options: 10,
+                ..Answer::default()
+            };
+            assert_eq!(diagnose(&rule, &answer).marks.has(Mark::Thought), is_thought, "{text}");
         }
     }
 

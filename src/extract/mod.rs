@@ -8,6 +8,7 @@ pub mod harness;
 mod named;
 mod pattern;
 pub mod python;
+mod thinking;
 
 use std::fmt;
 use std::ops::Range;
@@ -20,6 +21,7 @@ pub use harness::{exact_match, postprocess};
 pub use named::{ALL, Known};
 use pattern::Pattern;
 pub(crate) use pattern::states;
+pub use thinking::answer_start;
 
 /// How a rule is written, for `--help`.
 pub fn help() -> String {
@@ -31,6 +33,7 @@ pub fn help() -> String {
   re:PATTERN@last  @2  @-2    the last match, the second, the last but one (@first to end a pattern in `@2` itself)
   RULE ?? RULE                the second where the first reads nothing; `?? =C` is a fixed pick
   think:RULE                  only the text after the last `</think>` (all of it where there is none)
+  final:RULE                  only the last final channel (`<|channel|>final<|message|>`; all where there are no channels)
 For rows of log-likelihoods (other rows keep their picks, as these do under the rules above):
 {}Patterns are those of Rust's regex crate; look-around and back-references work too. A row whose text takes a pattern too
 many steps is [invalid] and flagged {FLAG_LIMIT}. Example: --rule 're:(?i)final answer:? \(?([A-J])@last ?? tiger_chain'",
@@ -42,18 +45,25 @@ many steps is [invalid] and flagged {FLAG_LIMIT}. Example: --rule 're:(?i)final 
 /// The flag of a row on which a pattern gave up.
 pub const FLAG_LIMIT: &str = "rule_limit";
 
-const THINK_END: &str = "</think>";
-
 /// A way to get a pick: read from a completion, or compared between log-likelihoods.
 #[derive(Debug, Clone)]
 pub struct Rule {
     name: String,
     /// How scored rows are picked; such a rule reads no text.
     argmax: Option<ArgMax>,
-    /// Whether only the text after the last `</think>` is read.
-    after_thinking: bool,
+    scope: Scope,
     /// Tried in order.
     readers: Vec<Reader>,
+}
+
+/// The part of a text that a rule reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    All,
+    /// The text after the last `</think>`.
+    AfterThinking,
+    /// The last final channel.
+    FinalChannel,
 }
 
 #[derive(Debug, Clone)]
@@ -91,15 +101,16 @@ impl Rule {
         if let Some(argmax) = ArgMax::from_name(name.trim()) {
             return Ok(Rule::of_scores(argmax));
         }
-        let (after_thinking, rest) = match name.trim().strip_prefix("think:") {
-            Some(rest) => (true, rest),
-            None => (false, name.trim()),
-        };
+        let prefixes = [("think:", Scope::AfterThinking), ("final:", Scope::FinalChannel)];
+        let scoped = prefixes
+            .into_iter()
+            .find_map(|(prefix, scope)| Some((scope, name.trim().strip_prefix(prefix)?)));
+        let (scope, rest) = scoped.unwrap_or((Scope::All, name.trim()));
         let readers = rest.split(" ?? ").map(parse_reader).collect::<Result<_>>()?;
         Ok(Rule {
             name: name.trim().to_owned(),
             argmax: None,
-            after_thinking,
+            scope,
             readers,
         })
     }
@@ -109,7 +120,7 @@ impl Rule {
         Rule {
             name: argmax.name().to_owned(),
             argmax: Some(argmax),
-            after_thinking: false,
+            scope: Scope::All,
             readers: Vec::new(),
         }
     }
@@ -167,11 +178,12 @@ impl Rule {
     }
 
     fn scope<'t>(&self, text: &'t str) -> (usize, &'t str) {
-        if !self.after_thinking {
-            return (0, text);
-        }
-        let scope = postprocess(text, Some(THINK_END), &[]);
-        (text.len() - scope.len(), scope)
+        let range = match self.scope {
+            Scope::All => 0..text.len(),
+            Scope::AfterThinking => thinking::after_thinking(text),
+            Scope::FinalChannel => thinking::final_channel(text),
+        };
+        (range.start, &text[range])
     }
 }
 
@@ -182,7 +194,7 @@ impl Default for Rule {
         Rule {
             name: ALL[0].name.to_owned(),
             argmax: None,
-            after_thinking: false,
+            scope: Scope::All,
             readers,
         }
     }
@@ -249,7 +261,10 @@ fn parse_reader(text: &str) -> Result<Reader> {
 
 /// What may be named as a rule, for messages.
 pub fn known_rules() -> String {
-    format!("{}, re:PATTERN and think:RULE", names().collect::<Vec<_>>().join(", "))
+    format!(
+        "{}, re:PATTERN, think:RULE and final:RULE",
+        names().collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The names of all rules.

@@ -62,6 +62,7 @@ pub const WORDS: &[(&str, &str)] = &[
     ("multi", "two or more different letters match"),
     ("word", "the matched letter begins a word (\"answer is Among\")"),
     ("unoffered", "the letter is beyond the options"),
+    ("thought", "the match lies in the thinking, not in the answer"),
     (
         "agree",
         "attempts that agree with the most frequent pick: agree:5  agree<=2",

@@ -238,11 +238,6 @@ fn bare(word: &str) -> Option<Test> {
         "wrong" => Test::Wrong,
         "ok" => Test::Ok,
         "invalid" => Test::Invalid,
-        "loop" => Test::Mark(Mark::Loop),
-        "cut" => Test::Mark(Mark::Cut),
-        "multi" => Test::Mark(Mark::Multi),
-        "word" => Test::Mark(Mark::Word),
-        "unoffered" => Test::Mark(Mark::Unoffered),
         "same-wrong" => Test::SameWrong,
         "split" => Test::Split,
         "marked" => Test::Marked,
@@ -251,7 +246,7 @@ fn bare(word: &str) -> Option<Test> {
         "a-only" => Test::Pair(Fact::AOnly),
         "b-only" => Test::Pair(Fact::BOnly),
         "other-pick" => Test::Pair(Fact::OtherPick),
-        _ => return None,
+        _ => return Mark::from_name(word).map(Test::Mark),
     })
 }
 

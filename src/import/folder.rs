@@ -13,7 +13,7 @@ use super::index::Part;
 use super::json::Object;
 use super::layout::Sniffed;
 use super::results::read_results;
-use super::runs::{Candidate, grouped, shared_name, without_stamp};
+use super::runs::{Candidate, grouped, shared_name, without_reviewed, without_stamp};
 use super::source::{self, Layer, Source};
 use super::{Options, lm_eval, own, refuse};
 use crate::files;
@@ -92,6 +92,7 @@ pub(crate) fn groups(paths: &[PathBuf], options: &Options) -> Result<(Vec<Group>
         }));
         results.clear();
     }
+    without_reviewed(&mut candidates);
     let mut groups: Vec<Group> = Vec::new();
     let mut own = own.into_iter().peekable();
     for (first, members) in grouped(candidates) {
@@ -318,7 +319,7 @@ fn sniff_within(path: &Path, start: &Start, head: &Head, options: &Options) -> R
         .collect();
     let inner = Head {
         stem: head.stem.clone(),
-        folder: head.folder.clone(),
+        folders: head.folders.clone(),
         bytes: b"",
         shape,
         rows,
@@ -396,6 +397,9 @@ fn run_of(mut members: Vec<Candidate>, results: &[PathBuf], options: &Options) -
     let mut version = None;
     if facts.format == "lm-eval" && facts.manifest.is_none() {
         version = read_results(&first.path, first.sniffed.run.as_deref(), results, &mut facts);
+    }
+    if let Some(name) = first.sniffed.name.as_ref().filter(|_| facts.manifest.is_none()) {
+        facts.manifest = Some(serde_json::json!({ "model": name }));
     }
     let scratch = options.scratch();
     let parts = members.into_iter().map(|member| {

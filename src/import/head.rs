@@ -38,8 +38,8 @@ pub(crate) struct Start {
 pub(crate) struct Head<'a> {
     /// The file's name without endings.
     pub stem: String,
-    /// The name of the folder it lies in.
-    pub folder: Option<String>,
+    /// The names of the folders it lies in, the innermost first.
+    pub folders: Vec<String>,
     /// The start itself.
     pub bytes: &'a [u8],
     pub shape: Shape,
@@ -185,11 +185,12 @@ impl Start {
     pub fn head(&self, stem: &str) -> Result<Head<'_>> {
         let mut head = Head {
             stem: stem.rsplit('/').next().unwrap_or(stem).to_owned(),
-            folder: stem
+            folders: stem
                 .rsplit('/')
-                .nth(1)
+                .skip(1)
                 .filter(|name| !name.is_empty())
-                .map(str::to_owned),
+                .map(str::to_owned)
+                .collect(),
             bytes: &self.bytes,
             shape: Shape::Lines,
             rows: Vec::new(),

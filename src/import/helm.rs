@@ -5,38 +5,51 @@ use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, set_completion};
 use super::split::Shape;
+use super::task::Task;
+use super::told;
 use crate::benchmark::hash::hash_text;
+use crate::benchmark::mmlu;
 use crate::record::{Finish, INVALID, Record, letter};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Helm {
     method: String,
-    subject: String,
-    benchmark: &'static str,
+    task: Task,
 }
 
 pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let document = head.document.as_ref()?;
     let spec = document.get("adapter_spec")?.object();
     let method = spec.text("method").unwrap_or_default();
-    let instructions = spec.text("instructions").unwrap_or_default();
-    let subject = instructions
-        .split_once("(with answers) about ")
-        .map(|(_, rest)| rest.trim_end().trim_end_matches('.').replace(' ', "_"))
-        .unwrap_or_default();
+    let task = task(head, &spec.text("instructions").unwrap_or_default());
     Some(Sniffed {
         format: "helm",
-        split: Some(subject.clone()).filter(|subject| !subject.is_empty()),
-        layout: Box::new(Helm {
-            method,
-            benchmark: if subject.is_empty() { "" } else { "mmlu" },
-            subject,
-        }),
+        split: Some(task.subject.clone()).filter(|subject| !subject.is_empty()),
+        layout: Box::new(Helm { method, task }),
         shape: Shape::Array(vec!["request_states".to_owned()]),
         name: spec.text("model").or_else(|| spec.text("model_deployment")),
         run: spec.text("model"),
         manifest: Some(serde_json::json!({ "adapter_spec": document.get("adapter_spec")?.value() })),
     })
+}
+
+/// What was run: the folder is named after the run (`mmlu:subject=anatomy,method=...`); else the instructions name the
+/// subject, and one of MMLU's own is MMLU's.
+fn task(head: &Head, instructions: &str) -> Task {
+    let names = std::iter::once(&head.stem).chain(head.folders.iter().take(2));
+    let named = names.filter(|name| name.contains('=')).map(|name| Task::named(name));
+    if let Some(task) = named.into_iter().next() {
+        return task;
+    }
+    let subject = instructions
+        .split_once("(with answers) about ")
+        .map(|(_, rest)| rest.trim_end().trim_end_matches('.'));
+    let subject = subject.unwrap_or_default().replace(' ', "_");
+    let is_mmlu = mmlu::category_of(&subject).is_some();
+    Task {
+        benchmark: if is_mmlu { "mmlu" } else { "" }.to_owned(),
+        subject,
+    }
 }
 
 impl Helm {
@@ -57,6 +70,11 @@ impl Layout for Helm {
         let references: Vec<Object> = references.into_iter().map(Raw::object).collect();
         let reference_text = |reference: &Object| reference.object("output").text("text").unwrap_or_default();
         let mapping = first.object("output_mapping");
+        if mapping.is_empty() && !self.method.starts_with("multiple_choice") {
+            // References of other methods are several right texts, not options.
+            let what = format!("a HELM run of free-text answers, no options (method {})", self.method);
+            return Err(what.into());
+        }
         let options: Vec<String> = if mapping.is_empty() {
             references.iter().map(reference_text).collect()
         } else {
@@ -83,14 +101,11 @@ impl Layout for Helm {
         let mut record = Record {
             question_id: id.unwrap_or(entry.number as i64),
             attempt: first.get("train_trial_index").and_then(Raw::int).unwrap_or(0),
-            benchmark: self.benchmark.to_owned(),
-            category: self.subject.clone(),
-            subject: self.subject.clone(),
             question: instance.object("input").text("text").unwrap_or_default(),
             prompt: request.text("prompt").unwrap_or_default(),
             options,
             answer,
-            ..Record::default()
+            ..told::record_of(&self.task, entry.number)
         };
         record.prompt_hash = hash_text(&record.prompt);
         if self.is_separate() {
@@ -99,7 +114,7 @@ impl Layout for Helm {
             self.read_completion(first, &mapping, &mut record);
         }
         mark(&mut record);
-        if self.benchmark == "mmlu" {
+        if self.task.benchmark == "mmlu" {
             super::harness_doc(&mut record);
         }
         let order = entry.number as i64;
@@ -118,6 +133,10 @@ impl Layout for Helm {
             String::new()
         };
         format!("HELM scenario state, {}{subjects}", self.method)
+    }
+
+    fn stands_alone(&self) -> bool {
+        false
     }
 
     fn group(&self, entry: &Entry) -> Option<String> {

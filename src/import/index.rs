@@ -1,6 +1,6 @@
 //! Goes through a run's files once: light columns and byte places of all rows stay, everything else is dropped.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -147,7 +147,7 @@ impl Gathered {
             buffer: Vec::new(),
             base: start,
             number: 0,
-            pending: None,
+            pending: VecDeque::new(),
         };
         let most = self.most.unwrap_or(BLOCK as u64).min(part.source.size()?.max(1));
         let mut block = vec![0; most as usize];

@@ -7,6 +7,7 @@ use super::json::{Object, Raw};
 use super::layout::{
     Answer, Entry, Layout, RowError, Sniffed, Tally, flag, lettered_options, mark, set_completion, texts,
 };
+use super::task::Task;
 use crate::benchmark::hash::hash_text;
 use crate::record::{Finish, INVALID, Record, letter_index};
 
@@ -27,7 +28,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     Some(Sniffed {
         format: "inspect",
         layout: Box::new(Inspect {
-            benchmark: benchmark(&short),
+            benchmark: Task::named(&short).benchmark,
             task: short,
             status: header.text("status").unwrap_or_else(|| "started".to_owned()),
         }),
@@ -46,16 +47,6 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
                 .collect(),
         )),
     })
-}
-
-/// `mmlu_0_shot`, `mmlu_5_shot` and the like are MMLU.
-fn benchmark(task: &str) -> String {
-    for known in ["mmlu_pro", "mmlu"] {
-        if task == known || task.strip_prefix(known).is_some_and(|rest| rest.ends_with("_shot")) {
-            return known.to_owned();
-        }
-    }
-    task.to_owned()
 }
 
 impl Layout for Inspect {
@@ -118,6 +109,10 @@ impl Layout for Inspect {
             String::new()
         };
         format!("Inspect log of {}{epochs}", self.task)
+    }
+
+    fn stands_alone(&self) -> bool {
+        false
     }
 
     fn without_rows(&self) -> Option<String> {

@@ -116,6 +116,12 @@ pub(crate) trait Layout: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether an entry is the last of its group, where those of one group may lie among others; `None`: a group is what
+    /// lies together.
+    fn ends_group(&self, _entry: &Entry) -> Option<bool> {
+        None
+    }
+
     /// A text of the entry's `part`th record without reading the rest; `None` where that is no faster.
     fn text(&self, _entry: &Entry, _part: usize, _field: Field) -> Option<String> {
         None
@@ -124,6 +130,11 @@ pub(crate) trait Layout: Send + Sync + fmt::Debug {
     /// What a reader should know about these rows.
     fn notices(&self, _rows: &crate::trace::Rows) -> Vec<Notice> {
         Vec::new()
+    }
+
+    /// Whether a row tells everything without the file around it. Rows that do not are exported as records of ours.
+    fn stands_alone(&self) -> bool {
+        true
     }
 
     /// The same layout where the writing tool's version is known.
@@ -217,6 +228,19 @@ pub(crate) fn completion_text(raw: Option<Raw>) -> (String, bool) {
     } else {
         (raw.one_line(), false)
     }
+}
+
+/// Where the options of the last question in a prompt begin.
+pub(crate) fn lettered_start(prompt: &str) -> Option<usize> {
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', prompt.as_bytes()).map(|at| at + 1));
+    starts
+        .filter(|at| {
+            prompt[*at..]
+                .lines()
+                .next()
+                .is_some_and(|line| lettered(line, 'A').is_some())
+        })
+        .last()
 }
 
 /// The options of the last question in a prompt: lines that start with `A.`, `A)` or `(A)`, then B, and so on.

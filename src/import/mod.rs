@@ -5,6 +5,9 @@ mod cache;
 mod closed;
 mod cloze;
 mod columns;
+mod deepeval;
+mod details;
+mod evalscope;
 mod folder;
 mod harness;
 mod head;
@@ -13,27 +16,34 @@ mod index;
 mod inspect;
 mod json;
 mod layout;
+mod lighteval;
 mod lm_eval;
 mod notes;
+mod olmes;
+mod openai_evals;
 mod opencompass;
 mod overlay;
 mod own;
 mod own_row;
 mod parts;
 mod probs;
+mod promptfoo;
 mod provenance;
 mod reader;
 mod refuse;
 mod results;
 mod runs;
 mod scan;
+mod simple_evals;
 mod source;
 mod split;
 mod spool;
 mod suggest;
 mod tables;
+mod task;
 mod texts;
 mod tiger;
+mod told;
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -72,13 +82,22 @@ impl Options {
     }
 }
 
+/// What `--map` does over a known format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MapUse {
+    /// It says where some columns stand: a record is made of one object.
+    Over,
+    /// The rows are taken as a table of the mapped columns.
+    Instead,
+    Refused,
+}
+
 /// A kind of file that can be opened.
 pub struct Format {
     pub name: &'static str,
     /// One line for the help.
     pub about: &'static str,
-    /// Whether `--map` may say where some columns stand: a record is made of one object.
-    takes_map: bool,
+    map: MapUse,
     sniff: fn(&Head) -> Option<Sniffed>,
 }
 
@@ -96,55 +115,103 @@ pub static ALL: &[Format] = &[
     Format {
         name: "inspect",
         about: "Inspect logs (.eval, .json) of multiple-choice tasks",
-        takes_map: true,
+        map: MapUse::Over,
         sniff: inspect::sniff,
     },
     Format {
         name: "helm",
         about: "HELM scenario states (.json)",
-        takes_map: false,
+        map: MapUse::Refused,
         sniff: helm::sniff,
+    },
+    Format {
+        name: "lighteval",
+        about: "lighteval details, scored and generated, of today and before 0.10",
+        map: MapUse::Over,
+        sniff: lighteval::sniff,
+    },
+    Format {
+        name: "olmes",
+        about: "OLMES predictions",
+        map: MapUse::Over,
+        sniff: olmes::sniff,
+    },
+    Format {
+        name: "evalscope",
+        about: "evalscope reviews and predictions",
+        map: MapUse::Over,
+        sniff: evalscope::sniff,
+    },
+    Format {
+        name: "details",
+        about: "the Details_*.parquet that publishers put beside their models",
+        map: MapUse::Over,
+        sniff: details::sniff,
+    },
+    Format {
+        name: "openai-evals",
+        about: "event files of openai/evals",
+        map: MapUse::Instead,
+        sniff: openai_evals::sniff,
+    },
+    Format {
+        name: "simple-evals",
+        about: "simple-evals results",
+        map: MapUse::Instead,
+        sniff: simple_evals::sniff,
+    },
+    Format {
+        name: "promptfoo",
+        about: "promptfoo output",
+        map: MapUse::Instead,
+        sniff: promptfoo::sniff,
+    },
+    Format {
+        name: "deepeval",
+        about: "deepeval test results and predictions",
+        map: MapUse::Instead,
+        sniff: deepeval::sniff,
     },
     Format {
         name: "lm-eval",
         about: "lm-evaluation-harness samples, with their results beside",
-        takes_map: true,
+        map: MapUse::Over,
         sniff: lm_eval::sniff,
     },
     Format {
         name: "lm-eval-0.3",
         about: "lm-evaluation-harness 0.3 write-outs",
-        takes_map: false,
+        map: MapUse::Refused,
         sniff: lm_eval::write_out::sniff,
     },
     Format {
         name: "closed",
         about: "closed-answer tables: one row a question, with all its picks",
-        takes_map: false,
+        map: MapUse::Refused,
         sniff: closed::sniff,
     },
     Format {
         name: "mmlu-pro",
         about: "result lists of the MMLU-Pro authors",
-        takes_map: true,
+        map: MapUse::Over,
         sniff: tiger::sniff,
     },
     Format {
         name: "option-probs",
         about: "tables of option probabilities, one row a question",
-        takes_map: false,
+        map: MapUse::Refused,
         sniff: probs::sniff,
     },
     Format {
         name: "opencompass",
         about: "OpenCompass predictions, and results with details",
-        takes_map: true,
+        map: MapUse::Over,
         sniff: opencompass::sniff,
     },
     Format {
         name: "cloze",
         about: "tables of log-probabilities, one row an option",
-        takes_map: false,
+        map: MapUse::Refused,
         sniff: cloze::sniff,
     },
 ];
@@ -415,8 +482,10 @@ fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
     let known = ALL.iter().find_map(|format| Some((format, (format.sniff)(head)?)));
     match known {
         Some((_, sniffed)) if options.map.is_empty() => return Ok(sniffed),
-        Some((format, sniffed)) => return map_over(head, format, sniffed, &options.map),
-        None => {}
+        Some((format, sniffed)) if format.map != MapUse::Instead => {
+            return map_over(head, format, sniffed, &options.map);
+        }
+        _ => {}
     }
     if options.map.is_empty()
         && let Some(what) = refuse::json_without_answers(head)
@@ -436,7 +505,7 @@ fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
 
 /// A map over what a format knows: applied, or refused where the format makes a record of several rows.
 fn map_over(head: &Head, format: &Format, sniffed: Sniffed, map: &[(String, String)]) -> Result<Sniffed> {
-    if !format.takes_map {
+    if format.map == MapUse::Refused {
         bail!("--map does not apply to {}: their columns are known", format.about);
     }
     let rows = head.rows_at(&sniffed.shape);

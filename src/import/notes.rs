@@ -36,12 +36,21 @@ pub(super) fn broken_notice(broken: &[Fault], faults: usize, entries: usize) -> 
 
 /// What flags say of several rows at once.
 pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
-    const TOLD: [(&str, &str); 9] = [
+    const TOLD: [(&str, &str); 12] = [
         ("pick_read", "store no pick: the harness rule read the whole output"),
         (
             "letter_read",
             "store no pick: a bare letter on the first line counts, else the harness rule",
         ),
+        (
+            "answer_read",
+            "store no pick: a letter was read after \"answer\", in \\boxed{} or on its own",
+        ),
+        (
+            "score_stands",
+            "were read otherwise than their tool scored them: its score stands, the pick is the gold or none",
+        ),
+        ("several_golds", "name several golds: any of them counts"),
         ("nan", "hold NaN where a number belongs"),
         ("no_output", "have no output"),
         (

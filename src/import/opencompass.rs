@@ -40,7 +40,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
             is_results,
         }),
         shape,
-        name: head.folder.clone(),
+        name: head.folders.first().cloned(),
         split: Some(head.stem.clone()),
         run: Some(String::new()),
         manifest: None,
@@ -125,6 +125,10 @@ impl Layout for OpenCompass {
             is_local_id: true,
             ..Answer::default()
         }])
+    }
+
+    fn stands_alone(&self) -> bool {
+        false
     }
 
     fn kind(&self, tally: &Tally) -> String {

@@ -81,6 +81,10 @@ impl Layout for Overlay {
         }))
     }
 
+    fn stands_alone(&self) -> bool {
+        self.inner.stands_alone()
+    }
+
     fn numbers_attempts(&self) -> bool {
         self.inner.numbers_attempts()
     }

@@ -61,7 +61,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let only = Some(first.name.clone()).filter(|name| models.len() == 1 && !name.is_empty());
     Some(Sniffed {
         format: "option-probs",
-        name: only.or_else(|| head.folder.clone()),
+        name: only.or_else(|| head.folders.first().cloned()),
         split: Some(head.stem.clone()),
         run: Some(
             models
@@ -162,6 +162,10 @@ impl Layout for Probs {
                 })
             })
             .collect()
+    }
+
+    fn stands_alone(&self) -> bool {
+        self.models.len() == 1
     }
 
     fn kind(&self, tally: &Tally) -> String {

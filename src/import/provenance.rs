@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::results;
 use crate::trace::Trace;
 
 /// Larger files are no notes on how a set was made.
@@ -54,6 +55,21 @@ fn read(folder: &Path) -> Map<String, Value> {
 }
 
 impl Trace {
+    /// The model, where the file, its results or its manifest name one.
+    pub fn model(&self) -> Option<String> {
+        let manifest = self.manifest.as_ref()?;
+        let places = [
+            "/settings/model/id",
+            "/settings/model/name",
+            "/model/id",
+            "/model",
+            "/eval/model",
+            "/adapter_spec/model",
+        ];
+        let named = places.iter().find_map(|place| manifest.pointer(place)?.as_str());
+        named.map(str::to_owned).or_else(|| results::model_of(manifest))
+    }
+
     /// How the set was made, by the files in `provenance` beside it: file name (without ending) to its content.
     pub fn provenance(&self) -> Option<&Map<String, Value>> {
         self.manifest.as_ref()?.get(KEY)?.as_object()

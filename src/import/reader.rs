@@ -1,5 +1,7 @@
 //! Goes through one file: bytes in, answers out, in order.
 
+use std::collections::VecDeque;
+
 use rayon::prelude::*;
 
 use super::index::{Fault, Gathered, Part};
@@ -8,6 +10,9 @@ use super::split::{Found, Splitter};
 
 /// So few entries are read by one thread: to wake others takes longer.
 const FEW: usize = 8;
+
+/// Groups that are open at a time.
+const OPEN: usize = 256;
 
 /// Reads one file.
 pub(super) struct Reader<'a> {
@@ -20,8 +25,9 @@ pub(super) struct Reader<'a> {
     pub buffer: Vec<u8>,
     pub base: u64,
     pub number: usize,
-    /// Entries that belong together, while more may follow: their place and key.
-    pub pending: Option<(Found, String)>,
+    /// Entries that belong together, while more may follow: their place and key. More than one where groups lie among
+    /// each other.
+    pub pending: VecDeque<(Found, String)>,
 }
 
 impl Reader<'_> {
@@ -47,11 +53,8 @@ impl Reader<'_> {
                 Err(error) => gathered.push_fault(|| self.fault(entry, first + i, &error)),
             }
         }
-        let needed = self
-            .pending
-            .as_ref()
-            .map(|(entry, _)| entry.start)
-            .or(self.splitter.open_row());
+        let open = self.pending.iter().map(|(entry, _)| entry.start).min();
+        let needed = open.or(self.splitter.open_row());
         let keep = needed.unwrap_or(self.base + self.buffer.len() as u64) - self.base;
         self.buffer.drain(..keep as usize);
         self.base += keep;
@@ -62,37 +65,45 @@ impl Reader<'_> {
         bytes.trim_ascii_end()
     }
 
-    /// Joins entries with equal keys; the last group is held back until it is known to be whole.
+    /// Joins entries with equal keys; groups that may go on are held back until they are known to be whole.
     fn group(&mut self, found: Vec<Found>, is_last: bool) -> Vec<Found> {
         let layout = &self.part.layout;
         let key = |entry: &Found| {
-            layout.group(&Entry {
+            let entry = Entry {
                 bytes: self.bytes(entry),
                 number: 0,
-            })
+            };
+            (layout.group(&entry), layout.ends_group(&entry))
         };
-        let keys: Vec<Option<String>> = if found.len() < FEW {
+        let keys: Vec<(Option<String>, Option<bool>)> = if found.len() < FEW {
             found.iter().map(key).collect()
         } else {
             found.par_iter().map(key).collect()
         };
         let mut whole = Vec::new();
-        for (entry, key) in found.into_iter().zip(keys) {
-            match (self.pending.take(), key) {
-                (Some((held, held_key)), Some(key)) if held_key == key => {
-                    self.pending = Some((Found { end: entry.end, ..held }, key));
+        for (entry, (key, ends)) in found.into_iter().zip(keys) {
+            let Some(key) = key else {
+                if ends.is_none() {
+                    whole.extend(self.pending.drain(..).map(|(held, _)| held));
                 }
-                (held, key) => {
-                    whole.extend(held.map(|(held, _)| held));
-                    match key {
-                        Some(key) => self.pending = Some((entry, key)),
-                        None => whole.push(entry),
-                    }
-                }
+                whole.push(entry);
+                continue;
+            };
+            let held = self.pending.iter().position(|(_, held)| *held == key);
+            let held = held.and_then(|at| self.pending.remove(at));
+            let entry = held.map_or(entry, |(held, _)| Found { end: entry.end, ..held });
+            if ends.is_none() {
+                whole.extend(self.pending.drain(..).map(|(held, _)| held));
+            } else if self.pending.len() >= OPEN {
+                self.pending.pop_front();
+            }
+            match ends {
+                Some(true) => whole.push(entry),
+                _ => self.pending.push_back((entry, key)),
             }
         }
         if is_last {
-            whole.extend(self.pending.take().map(|(held, _)| held));
+            whole.extend(self.pending.drain(..).map(|(held, _)| held));
         }
         whole
     }

@@ -12,6 +12,9 @@ pub(crate) fn json_without_answers(head: &Head) -> Option<String> {
         return Some(what);
     }
     let row = head.rows.first()?;
+    if row.has("request_type") && row.has("request") && row.has("doc_id") {
+        return Some("the requests of an OLMES run, no answers: open its predictions".to_owned());
+    }
     if row.has("exact_match_sum") || row.has("doc_hash_reproduced") {
         return Some("counts that are expected of traces, no trace".to_owned());
     }
@@ -45,7 +48,8 @@ fn document_without_answers(document: &Object) -> Option<String> {
 /// Whether a document is a results file of lm-eval, with samples in it or without.
 pub(crate) fn is_results(document: &Object) -> bool {
     let has = |key: &str| document.has(key);
-    has("results") && (has("config") || has("configs") || has("versions"))
+    let is_of_promptfoo = has("evalId") || document.object("results").has("results");
+    has("results") && (has("config") || has("configs") || has("versions")) && !is_of_promptfoo
 }
 
 /// What bytes are that are neither JSON nor a table.

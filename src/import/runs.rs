@@ -23,11 +23,19 @@ pub(super) struct Candidate {
 fn run_key(candidate: &Candidate, is_exact: bool) -> String {
     let sniffed = &candidate.sniffed;
     let folder = candidate.stem.rsplit_once('/').map_or("", |(folder, _)| folder);
+    // Files of two models are never one run.
+    let model = sniffed.name.as_deref().unwrap_or_default();
     match (&sniffed.split, &sniffed.run) {
         (None, _) => candidate.stem.clone(),
-        (Some(split), Some(run)) => format!("{} {} {run}", sniffed.format, without(folder, split)),
-        (Some(split), None) if is_exact => format!("{} {}", sniffed.format, without(&candidate.stem, split)),
-        (Some(split), None) => format!("{} {}", sniffed.format, without(&without_stamp(&candidate.stem), split)),
+        (Some(split), Some(run)) => format!("{} {} {run} {model}", sniffed.format, without(folder, split)),
+        (Some(split), None) => {
+            let stem = if is_exact {
+                &candidate.stem
+            } else {
+                &without_stamp(&candidate.stem)
+            };
+            format!("{} {} {model}", sniffed.format, without(stem, split))
+        }
     }
 }
 
@@ -46,13 +54,30 @@ fn without(path: &str, split: &str) -> String {
     }
 }
 
+static STAMP: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"[_-]?(\d{8}[_T-]?\d{6}|\d{4}[-_]\d\d[-_]\d\d[T_]\d\d[-_:]\d\d[-_:]\d\d(?:\.\d+)?)")
+        .expect("the pattern is fixed and valid")
+});
+
 /// `law_result_20241128_105928` and `law_result_2024-11-28T10-59-28` without the time.
 pub(super) fn without_stamp(stem: &str) -> String {
-    static STAMP: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[_-]?(\d{8}[_T-]?\d{6}|\d{4}-\d\d-\d\d[T_]\d\d-\d\d-\d\d(\.\d+)?)")
-            .expect("the pattern is fixed and valid")
-    });
     STAMP.replace_all(stem, "").into_owned()
+}
+
+/// The time in a name.
+pub(super) fn stamp(name: &str) -> Option<&str> {
+    Some(STAMP.captures(name)?.get(1)?.as_str())
+}
+
+/// Leaves out evalscope's predictions whose reviews are there too: these hold the same and more.
+pub(super) fn without_reviewed(candidates: &mut Vec<Candidate>) {
+    let stems: HashSet<String> = candidates.iter().map(|candidate| candidate.stem.clone()).collect();
+    candidates.retain(|candidate| {
+        let reviews = candidate.stem.replace("predictions/", "reviews/");
+        let is_reviewed =
+            candidate.sniffed.format == "evalscope" && reviews != candidate.stem && stems.contains(&reviews);
+        candidate.is_named || !is_reviewed
+    });
 }
 
 /// Candidates by run, in the order of their first file, each with that file's place. Files of different times are one

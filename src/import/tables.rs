@@ -11,7 +11,7 @@ use crate::parquet::each_parquet_row;
 use crate::text::spreadsheet;
 
 /// Columns in which a cell that is a JSON list or object stands for it; in all others texts stay as they are.
-const STRUCTURED: [&str; 15] = [
+const STRUCTURED: [&str; 31] = [
     "doc",
     "arguments",
     "resps",
@@ -27,6 +27,22 @@ const STRUCTURED: [&str; 15] = [
     "metrics",
     "messages",
     "scores",
+    "model_response",
+    "metric",
+    "predictions",
+    "gold_index",
+    "model_output",
+    "sample_score",
+    "target",
+    "raw_input",
+    "origin_prompt",
+    "input_choice_list",
+    "input_correct_responses",
+    "input_final_prompts",
+    "output_prediction_text",
+    "output_choice_completions",
+    "output_choice_negative_log_likelihoods",
+    "eval_config",
 ];
 
 /// Writes at most `limit` rows of a character-separated table as objects, one a line; cells are texts but for lists and

@@ -199,9 +199,9 @@ impl Texts for Indexed {
 
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {
         let one = |row: &usize| {
-            let (_, _, bytes) = self.bytes(*row)?;
+            let (part, _, bytes) = self.bytes(*row)?;
             match json::values(&bytes)?.as_slice() {
-                [only] => match only.value() {
+                [only] if only.is_object() && part.layout.stands_alone() => match only.value() {
                     Value::Object(fields) => Ok(fields),
                     other => bail!("row {row} is {other}, no object"),
                 },
@@ -214,9 +214,9 @@ impl Texts for Indexed {
 
     fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
         let one = |row: &usize| {
-            let (_, _, bytes) = self.bytes(*row)?;
+            let (part, _, bytes) = self.bytes(*row)?;
             match json::values(&bytes)?.as_slice() {
-                [only] if only.is_object() => Ok(only.line()),
+                [only] if only.is_object() && part.layout.stands_alone() => Ok(only.line()),
                 _ => Ok(serde_json::to_vec(&as_map(&*self.record(*row)?)?)?),
             }
         };

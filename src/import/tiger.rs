@@ -65,6 +65,10 @@ const QUESTIONS: [(&str, usize); 14] = [
     ("psychology", 798),
 ];
 
+pub(super) fn is_category(name: &str) -> bool {
+    QUESTIONS.iter().any(|(known, _)| *known == name)
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Tiger {
     text: Option<String>,

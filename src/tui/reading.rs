@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diagnose::{Answer, Diagnosis, diagnose};
+use crate::diagnose::{Answer, Diagnosis, Mark, diagnose};
 use crate::extract::Rule;
 use crate::record::Record;
 use crate::trace::Rows;
@@ -48,6 +48,7 @@ impl Reading {
         match (&self.diagnosis.tail, self.diagnosis.cause) {
             (Some(tail), _) => format!("loop ×{}", tail.count),
             (None, Some(cause)) => cause.label().to_owned(),
+            (None, None) if self.diagnosis.marks.has(Mark::Thought) => "match in the thinking".to_owned(),
             (None, None) => String::new(),
         }
     }

@@ -5,8 +5,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use markbook::check::check;
+use markbook::diagnose::{Answer, Cause, Mark, diagnose};
 use markbook::extract::{Rule, exact_match, postprocess};
-use markbook::record::INVALID;
+use markbook::record::{INVALID, Record};
+use markbook::trace::Trace;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -252,6 +255,46 @@ fn long_texts_made_to_be_slow_are_read_to_their_end() {
                     rule.matches(&text);
                 }
             }
+        }
+    }
+}
+
+/// Cases of the reports that are a text and what a rule reads from it, with the cause where it reads nothing.
+#[test]
+fn texts_of_the_reports_are_read_and_explained() {
+    for case in cases("reports.jsonl") {
+        let (Some(text), Some(rules)) = (case["text"].as_str(), case["rule"].as_array()) else {
+            continue;
+        };
+        let expected = &case["expected"];
+        let rule = Rule::parse(rules[0].as_str().unwrap()).unwrap();
+        let pick = rule.read(text).pick.unwrap_or(INVALID);
+        let wanted = expected.get("pick").or_else(|| expected.get(rule.name()));
+        assert_eq!(Some(pick), wanted.and_then(Value::as_str), "{case}");
+        let answer = Answer {
+            text,
+            pick,
+            options: case["options"].as_u64().unwrap_or(10) as usize,
+            ..Answer::default()
+        };
+        let diagnosis = diagnose(&rule, &answer);
+        if let Some(why) = expected["why"].as_str() {
+            assert_eq!(diagnosis.cause.map(Cause::name), Some(why), "{case}");
+        }
+        if let Some(said) = expected["only_final_channel"].as_str() {
+            let rule = Rule::parse(&format!("final:{}", rule.name())).unwrap();
+            assert_eq!(rule.read(text).pick, Some(said), "{case}");
+            assert!(diagnosis.marks.has(Mark::Thought), "{case}");
+            let record = Record {
+                reasoning: text.to_owned(),
+                reasoning_chars: text.chars().count() as i64,
+                pick: pick.to_owned(),
+                answer: said.to_owned(),
+                ..Record::default()
+            };
+            let problems = check(&[Trace::from_records("m", "test", vec![record])], &[]).unwrap();
+            let told = problems.iter().find(|problem| problem.kind == "thought_picks").unwrap();
+            assert!(told.detail.contains("in the analysis channel"), "{}", told.detail);
         }
     }
 }

@@ -5,6 +5,7 @@ mod cases;
 mod checks;
 mod commands;
 mod exports;
+mod formats;
 mod kinds;
 mod maps;
 mod public;

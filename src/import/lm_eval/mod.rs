@@ -6,15 +6,17 @@ pub(crate) mod write_out;
 
 use std::borrow::Cow;
 
+pub(in crate::import) use self::row::options;
 use self::row::{
-    continuations, finish, gold_of_choice, gold_text, is_null_response, letter_text, log_likelihoods, options,
-    pick_text, prompt, question, responses, seed,
+    continuations, finish, gold_of_choice, gold_of_context, gold_text, is_null_response, letter_text, log_likelihoods,
+    pick_text, prompt, question, refuse_shares, responses, seed,
 };
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, set_completion};
 use crate::benchmark::hash::doc_hash;
+use crate::extract::argmax::ArgMax;
 use crate::record::{INVALID, Record, letter_index};
 use crate::trace::{Field, Notice, Rows};
 
@@ -101,7 +103,7 @@ impl Layout for LmEval {
             answer.is_local_id = true;
         }
         match log_likelihoods(&row) {
-            Some(pairs) if pairs.len() > 1 => Ok(vec![scored(answer, &row, &pairs)]),
+            Some(pairs) if pairs.len() > 1 => Ok(vec![scored(answer, &row, &pairs)?]),
             Some(_) => Err("a log-likelihood of one text, no choice".into()),
             None => generated(answer, &row),
         }
@@ -261,7 +263,8 @@ impl LmEval {
     }
 }
 
-fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> Answer {
+fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> Result<Answer, RowError> {
+    refuse_shares(row, pairs.len())?;
     let record = &mut answer.record;
     let continuations = continuations(row);
     if record.options.is_empty() {
@@ -275,10 +278,14 @@ fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> An
     };
     let numbers: Vec<f64> = pairs[..count].iter().map(|(number, _)| *number).collect();
     record.pick = letter_text(crate::extract::argmax::argmax_first(&numbers));
-    record.answer = row
-        .get("target")
-        .map(|target| gold_of_choice(target, record, &continuations))
-        .unwrap_or_default();
+    let is_one_text =
+        continuations.len() >= count && continuations[..count].iter().all(|text| *text == continuations[0]);
+    record.answer = match row.get("target") {
+        // Several contexts before one text: the gold is the place of the right context, which the target is not.
+        Some(_) if is_one_text => gold_of_context(row, count),
+        Some(target) => gold_of_choice(target, record, &continuations),
+        None => String::new(),
+    };
     if numbers.iter().any(|number| number.is_nan()) {
         flag(record, "nan");
     }
@@ -292,9 +299,13 @@ fn scored(mut answer: Answer, row: &Object, pairs: &[(f64, Option<bool>)]) -> An
     record.continuations = (continuations.len() >= count).then(|| continuations[..count].to_vec());
     record.logprobs = Some(numbers.iter().map(|number| *number as f32).collect());
     record.greedy = pairs[..count].iter().map(|(_, greedy)| *greedy).collect();
-    finish(record, row, &["acc", "exact_match"]);
+    let is_by_length = !row.has("acc") && !row.has("exact_match") && row.has("acc_norm");
+    if is_by_length && let Some(pick) = record.scored_pick(ArgMax::PerChar) {
+        record.pick = letter_text(Some(pick));
+    }
+    finish(record, row, &["acc", "exact_match", "acc_norm"]);
     answer.traits |= LOGPROBS;
-    answer
+    Ok(answer)
 }
 
 fn generated(mut answer: Answer, row: &Object) -> Result<Vec<Answer>, RowError> {

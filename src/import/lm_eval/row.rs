@@ -1,7 +1,7 @@
 //! The parts of a samples row, whatever generation of the harness wrote it.
 
 use crate::import::json::{Object, Raw};
-use crate::import::layout::{flag, mark, texts};
+use crate::import::layout::{RowError, flag, mark, texts};
 use crate::record::{INVALID, Record, letter, letter_index};
 
 /// The prompt: the first request's text. Chat messages stay the JSON text that was hashed.
@@ -64,12 +64,22 @@ pub(super) fn seed(row: &Object) -> Option<i64> {
 
 pub(super) fn question(doc: &Object) -> String {
     let keys = [
-        "question", "Question", "query", "input", "sentence", "prompt", "text", "ctx", "goal",
+        "question",
+        "Question",
+        "question_stem",
+        "query",
+        "input",
+        "sentence",
+        "prompt",
+        "text",
+        "ctx",
+        "goal",
+        "premise",
     ];
     doc.first(&keys).and_then(Raw::text).unwrap_or_default()
 }
 
-pub(super) fn options(doc: &Object) -> Vec<String> {
+pub(in crate::import) fn options(doc: &Object) -> Vec<String> {
     if let Some(list) = doc.first(&["options", "choices", "endings"]) {
         if list.is_object() {
             return list.object().get("text").map(texts).unwrap_or_default();
@@ -138,6 +148,39 @@ pub(super) fn gold_of_choice(target: Raw, record: &Record, continuations: &[Stri
     among(&record.options)
         .or_else(|| among(continuations))
         .map_or(shown, |index| letter_text(Some(index)))
+}
+
+/// The gold letter where the requests differ in their context: the document numbers it as its options are numbered
+/// (`option1` is 1), else the score tells it of two.
+pub(super) fn gold_of_context(row: &Object, count: usize) -> String {
+    let doc = row.object("doc");
+    let first = usize::from(doc.has("option1") && !doc.has("option0"));
+    let stated = doc.first(&["answer", "label", "gold"]).and_then(Raw::int);
+    let index = stated.and_then(|number| usize::try_from(number).ok()?.checked_sub(first));
+    index
+        .filter(|index| *index < count)
+        .map_or_else(String::new, |index| letter_text(Some(index)))
+}
+
+/// Refuses rows that are not right or wrong: the score is a share of the probability, or no accuracy at all.
+pub(super) fn refuse_shares(row: &Object, requests: usize) -> Result<(), RowError> {
+    let doc = row.object("doc");
+    let targets = |key: &str| doc.object(key).get("choices").map_or(0, |choices| choices.list().len());
+    let is_mass = targets("mc2_targets") == requests && targets("mc1_targets") != requests;
+    let score = row.first(&["acc", "exact_match", "acc_norm"]).and_then(Raw::float);
+    if is_mass || score.is_some_and(|score| score > 0.0 && score < 1.0) {
+        return Err("a score that is a probability mass over several right answers, neither right nor wrong".into());
+    }
+    let metrics = row.get("metrics").map(texts).unwrap_or_default();
+    let is_accuracy = |name: &String| {
+        ["acc", "exact_match", "em", "mc1"]
+            .iter()
+            .any(|known| name.starts_with(known))
+    };
+    if score.is_none() && !metrics.is_empty() && !metrics.iter().any(is_accuracy) {
+        return Err(format!("scored by {}, neither right nor wrong", metrics.join(", ")).into());
+    }
+    Ok(())
 }
 
 pub(super) fn letter_text(index: Option<usize>) -> String {

@@ -350,3 +350,73 @@ fn links_and_devices_are_written_through() {
     assert_eq!(written.rows, 1);
     assert!(!Path::new("/dev/null").is_file(), "a device stays what it is");
 }
+
+/// Pick, gold and right or wrong of the first rows, sorted.
+fn answers(trace: &Trace, most: usize) -> Vec<(String, String, bool)> {
+    let one = |row: usize| {
+        let record = trace.record(row).unwrap();
+        (record.pick.clone(), record.answer.clone(), record.correct)
+    };
+    let mut answers: Vec<_> = (0..trace.rows.len().min(most)).map(one).collect();
+    answers.sort();
+    answers
+}
+
+/// Rows of a trace that are tried.
+const MOST: usize = 300;
+
+/// Exports a trace in every format that can be written, opens each again, and tells what is not as it was.
+fn lost(trace: &Trace) -> Vec<String> {
+    let before = answers(trace, MOST);
+    let rows: Vec<u32> = (0..before.len() as u32).collect();
+    let loss = |format: &export::Format| {
+        let folder = tempfile::tempdir().unwrap();
+        let target = match format.extension {
+            "" => folder.path().join("harness"),
+            extension => folder.path().join(format!("slice.{extension}")),
+        };
+        if let Err(error) = export::write(trace, &rows, &options(format.name, &target)) {
+            // The harness's files hold rows of some kinds only; what they cannot hold is refused.
+            return Some(format!("{error:#}")).filter(|_| format.name != "lm-eval");
+        }
+        let opened = match open_with(&[&target], &Options::default()) {
+            Ok(opened) => opened,
+            Err(error) => return Some(format!("{error:#}")),
+        };
+        let mut after: Vec<_> = opened.iter().flat_map(|trace| answers(trace, usize::MAX)).collect();
+        after.sort();
+        let first = after.iter().zip(&before).find(|(after, before)| after != before);
+        (after != before).then(|| format!("{} rows for {}: {first:?}", after.len(), before.len()))
+    };
+    let losses = export::ALL
+        .iter()
+        .filter_map(|format| Some((format.name, loss(format)?)));
+    losses
+        .map(|(format, loss)| format!("{} as {format}: {loss}", trace.kind))
+        .collect()
+}
+
+#[test]
+fn every_source_comes_back_from_every_format() {
+    let mut problems = Vec::new();
+    for (name, content, ..) in super::formats::forms() {
+        let (_folder, trace) = super::write_one(name, &content);
+        problems.extend(lost(&trace));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_shared_trace_comes_back_from_every_format() {
+    let Some(folder) = crate::shared().map(|folder| folder.join("data/traces")) else {
+        return;
+    };
+    let mut problems = Vec::new();
+    // One part at a time: the whole folder would be held at once.
+    for part in std::fs::read_dir(folder).unwrap() {
+        for trace in super::open(&part.unwrap().path()).unwrap_or_default() {
+            problems.extend(lost(&trace));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
