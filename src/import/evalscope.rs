@@ -32,7 +32,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let form_of = |row: &Object| {
         let is_old = row.has("choices") && row.has("origin_prompt") && (row.has("raw_input") || row.has("model_spec"));
         match () {
-            () if row.has("sample_score") => Some(Form::Review),
+            () if row.has("sample_score") && (row.has("messages") || row.has("input")) => Some(Form::Review),
             () if row.has("model_output") && row.has("messages") && row.has("index") => Some(Form::Prediction),
             () if is_old => Some(Form::Old),
             () if ["Generated", "Gold", "Pred"].iter().all(|key| row.has(key)) => Some(Form::Table),

@@ -169,7 +169,8 @@ impl LightEval {
         let mut record = told::record_of(&task, detail.number);
         let are_letters =
             !detail.choices.is_empty() && detail.choices.iter().all(|text| letter_index(text.trim()).is_some());
-        if !are_letters {
+        let golds = detail.golds();
+        if !are_letters && golds != detail.choices {
             record.options = detail.choices.iter().map(|text| text.trim().to_owned()).collect();
         }
         if let Some(request) = detail.request.or(detail.question) {
@@ -181,11 +182,10 @@ impl LightEval {
             told::score(&mut record, &numbers, Some(detail.choices.clone()));
             let greedy: Vec<bool> = detail.greedy.list().into_iter().filter_map(Raw::truth).collect();
             record.greedy = Some(greedy).filter(|greedy| greedy.len() == numbers.len());
-            told::set_golds(&mut record, &detail.golds());
+            told::set_golds(&mut record, &golds);
             told::judge(&mut record, stated);
             return Ok(vec![detail.answer(record, SCORED)]);
         }
-        let golds = detail.golds();
         told::demand_options(&record, &golds, &format!("lighteval details ({})", task.benchmark))?;
         let said = detail.predictions.list();
         let count = said.len().max(1);
@@ -214,6 +214,10 @@ impl Detail<'_> {
             letter(index).filter(|_| index < self.choices.len()).map(String::from)
         };
         let golds: Vec<String> = indexes.into_iter().filter_map(of_choice).collect();
+        // Where every choice is right they are several right texts, no options.
+        if golds.len() >= self.choices.len() {
+            return self.choices.clone();
+        }
         if !golds.is_empty() {
             return golds;
         }

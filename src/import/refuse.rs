@@ -48,7 +48,8 @@ fn document_without_answers(document: &Object) -> Option<String> {
 /// Whether a document is a results file of lm-eval, with samples in it or without.
 pub(crate) fn is_results(document: &Object) -> bool {
     let has = |key: &str| document.has(key);
-    let is_of_promptfoo = has("evalId") || document.object("results").has("results");
+    let results = document.object("results");
+    let is_of_promptfoo = has("evalId") || results.has("results") || results.has("table");
     has("results") && (has("config") || has("configs") || has("versions")) && !is_of_promptfoo
 }
 

@@ -2,11 +2,10 @@
 
 use super::head::Head;
 use super::json::{self, Object, Raw};
-use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, set_completion};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, lettered_options, set_completion};
 use super::split::Shape;
 use super::task::Task;
 use super::{tiger, told};
-use crate::benchmark::mmlu;
 use crate::record::Record;
 
 #[derive(Debug, Clone)]
@@ -37,7 +36,11 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     Some(Sniffed {
         format: "simple-evals",
         layout: Box::new(SimpleEvals {
-            task: task(&head.stem),
+            task: if head.rows.iter().any(is_of_mmlu_pro) {
+                Task::named("mmlu_pro")
+            } else {
+                task(&head.stem)
+            },
             are_pages,
         }),
         shape,
@@ -59,6 +62,19 @@ fn task(stem: &str) -> Task {
         Some(name) => Task::named(name),
         None => Task::default(),
     }
+}
+
+/// Ids are `SUBJECT/NUMBER`.
+fn subject_and_number(id: &str) -> (&str, &str) {
+    id.rsplit_once('/').unwrap_or(("", id))
+}
+
+/// Whether a row proves its set: a category of MMLU-Pro, and more than four options.
+fn is_of_mmlu_pro(row: &Object) -> bool {
+    let id = row.text("id").unwrap_or_default();
+    let (category, _) = subject_and_number(&id);
+    let options = lettered_options(&row.text("instruction").unwrap_or_default());
+    tiger::is_category(&category.replace('_', " ")) && options.len() > 4
 }
 
 impl Layout for SimpleEvals {
@@ -94,24 +110,10 @@ impl SimpleEvals {
         if let Some(request) = row.get("instruction") {
             told::ask(&mut record, request);
         }
-        let (subject, number) = id.rsplit_once('/').unwrap_or(("", &id));
-        // Ids are `SUBJECT/NUMBER`: the subject tells which of the two sets it is.
-        let spelled = subject.replace('_', " ");
-        if tiger::is_category(&spelled) && record.options.len() > 4 {
-            let task = Task {
-                benchmark: "mmlu_pro".to_owned(),
-                subject: spelled,
-            };
-            record = Record {
-                prompt: record.prompt,
-                prompt_hash: record.prompt_hash,
-                question: record.question,
-                options: record.options,
-                ..told::record_of(&task, entry.number)
-            };
-        } else if mmlu::category_of(subject).is_some() {
-            record.subject = subject.to_owned();
-            record.category = subject.to_owned();
+        let (subject, number) = subject_and_number(&id);
+        if !subject.is_empty() {
+            subject.clone_into(&mut record.subject);
+            subject.clone_into(&mut record.category);
         }
         record.question_id = number.parse().unwrap_or(record.question_id);
         told::demand_options(&record, &[], "simple-evals results")?;

@@ -353,7 +353,7 @@ pub(super) fn forms() -> Vec<(&'static str, String, &'static str, &'static str, 
             evalscope_table(),
             "evalscope reviews as its viewer",
             "viewed",
-            "",
+            "viewed",
         ),
         (
             "details2.jsonl",
@@ -648,8 +648,10 @@ fn titles_name_the_benchmark_that_was_run() {
     let benchmark = |file: &str| open_one(&folder.join(file)).rows.benchmark.get(0).to_owned();
     assert_eq!(benchmark("helm/philosophy_gpt2/scenario_state.json"), "mmlu");
     assert_ne!(benchmark("helm/hellaswag_pythia-1b/scenario_state.json"), "mmlu");
-    assert_eq!(benchmark("inspect/data_arc_qwen.json"), "arc");
-    assert_eq!(benchmark("simple-evals-ru/mmlu_30.jsonl"), "mmlu_pro");
+    assert_eq!(benchmark("inspect/data_arc_qwen.json"), "arc_easy");
+    let rows = open_one(&folder.join("simple-evals-ru/mmlu_30.jsonl")).rows;
+    assert_eq!(rows.benchmark.list().len(), 1, "{:?}", rows.benchmark.list());
+    assert_eq!(rows.benchmark.get(0), "mmlu_pro");
 }
 
 #[test]
