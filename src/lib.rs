@@ -16,8 +16,8 @@
 //! 8  tui
 //! 7  bench check
 //! 6  export filter import rescore run
-//! 5  benchmark compare joined store
-//! 4  diagnose notes parquet stats
+//! 5  benchmark compare diagnose joined store
+//! 4  notes parquet stats
 //! 3  engine trace
 //! 2  hub record
 //! 1  extract files

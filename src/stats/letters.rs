@@ -17,27 +17,38 @@ pub struct Letters {
 }
 
 impl Letters {
-    pub fn of(slice: Slice) -> Letters {
+    pub fn of(rows: &Rows, picked: impl Iterator<Item = usize>) -> Letters {
+        // Rows are many, names are few: names become letters after counting.
+        let room = |names: &Names| vec![0; names.list().len()];
+        let (mut picks, mut golds) = (room(&rows.pick), room(&rows.answer));
+        for row in picked {
+            picks[rows.pick.code(row) as usize] += 1;
+            golds[rows.answer.code(row) as usize] += 1;
+        }
         let mut letters = Letters::default();
-        let index = LetterIndex::of(slice.rows);
-        slice.iter().for_each(|row| letters.add_row(&index, slice.rows, row));
+        for (name, count) in rows.pick.list().iter().zip(picks) {
+            *letters.pick(letter_index(name), **name == *INVALID) += count;
+        }
+        for (name, count) in rows.answer.list().iter().zip(golds) {
+            if let Some(letter) = letter_index(name) {
+                letters.gold[letter] += count;
+            }
+        }
         letters
     }
 
-    /// Counts a row of the columns that `index` is of.
-    pub fn add_row(&mut self, index: &LetterIndex, rows: &Rows, row: usize) {
-        let pick = rows.pick.code(row);
-        let gold = index.gold[rows.answer.code(row) as usize];
-        self.add(index.pick[pick as usize], gold, Some(pick) == index.invalid);
+    /// Where rows are counted whose pick is this letter, or none.
+    fn pick(&mut self, letter: Option<usize>, is_invalid: bool) -> &mut usize {
+        match letter {
+            Some(letter) => &mut self.picks[letter],
+            None if is_invalid => &mut self.invalid,
+            None => &mut self.other,
+        }
     }
 
     /// Counts a row whose pick and gold are these letters, where they are letters.
     pub fn add(&mut self, pick: Option<usize>, gold: Option<usize>, is_invalid: bool) {
-        match pick {
-            Some(letter) => self.picks[letter] += 1,
-            None if is_invalid => self.invalid += 1,
-            None => self.other += 1,
-        }
+        *self.pick(pick, is_invalid) += 1;
         if let Some(letter) = gold {
             self.gold[letter] += 1;
         }
@@ -48,25 +59,6 @@ impl Letters {
         (0..26)
             .rev()
             .find(|letter| self.picks[*letter] + self.gold[*letter] > 0)
-    }
-}
-
-/// The letters that the names of the pick and gold columns are, by code.
-#[derive(Debug)]
-pub struct LetterIndex {
-    pick: Vec<Option<usize>>,
-    gold: Vec<Option<usize>>,
-    invalid: Option<u32>,
-}
-
-impl LetterIndex {
-    pub fn of(rows: &Rows) -> LetterIndex {
-        let of = |names: &Names| names.list().iter().map(|name| letter_index(name)).collect();
-        LetterIndex {
-            pick: of(&rows.pick),
-            gold: of(&rows.answer),
-            invalid: rows.pick.find(INVALID),
-        }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::trace::Rows;
 
 pub use attempts::{Attempts, Labels, by_attempt};
 pub use interval::{Clusters, Interval, IntervalKind, mean, mean_stderr, pooled_stderr, sample_std};
-pub use letters::{LetterIndex, Letters, always, constant_pick};
+pub use letters::{Letters, always, constant_pick};
 pub use questions::Questions;
 pub use report::{AttemptsBy, Report, RunReport, StderrKind, report};
 pub use sum::{Grouped, Growing, Sum, Tally, macro_mean, micro_mean};
@@ -170,7 +170,8 @@ pub(crate) mod tests {
         assert_eq!(always(Slice::all(&rows), "A"), Some(0.0));
         assert_eq!(constant_pick(Slice::all(&one_attempt(&["A", "B"]))), None);
         assert_eq!(constant_pick(Slice::all(&one_attempt(&[INVALID, INVALID]))), None);
-        let letters = Letters::of(Slice::all(&one_attempt(&["A", INVALID, "four", "B"])));
+        let rows = one_attempt(&["A", INVALID, "four", "B"]);
+        let letters = Letters::of(&rows, 0..rows.len());
         assert_eq!((letters.picks[0], letters.picks[1], letters.gold[1]), (1, 1, 4));
         assert_eq!((letters.invalid, letters.other, letters.last()), (1, 1, Some(1)));
     }

@@ -80,7 +80,8 @@ impl Questions {
 
     /// Most rows that a question has.
     pub fn most_attempts(&self) -> usize {
-        self.iter().map(|rows| rows.len()).max().unwrap_or(0)
+        let sizes = self.starts.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        sizes.max().unwrap_or(0)
     }
 }
 

@@ -206,7 +206,7 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         any: votes.share(votes.any),
         accuracy_of_valid: all.tally.accuracy_of_valid(),
         accuracy_with_random_fill: accuracy_with_random_fill(slice),
-        letters: Letters::of(slice),
+        letters: Letters::of(rows, slice.iter()),
         rule: trace.rule.clone().or_else(|| own_rule(trace)),
         flags: flags(slice),
         fingerprint: trace

@@ -282,6 +282,10 @@ pub(crate) fn fold<T: Copy + Default + AddAssign>(
     }
     for (question, (group, sum)) in (0..).zip(sums).filter(|(_, (group, _))| *group != NONE) {
         tell(Scope::Group(group), sum);
+        if strays.is_empty() {
+            tell(Scope::Question, sum);
+            continue;
+        }
         let mut whole = sum;
         for ((_, group), stray) in strays.range((question, 0)..=(question, NONE)) {
             tell(Scope::Group(*group), *stray);

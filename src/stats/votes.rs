@@ -55,6 +55,10 @@ impl Vote {
                 picks.push((pick, is_correct));
             }
         }
+        if let [(pick, is_right)] = picks[..] {
+            (vote.agree, vote.winner, vote.is_right) = (1, Some(pick), is_right);
+            return vote;
+        }
         picks.sort_unstable();
         for same in picks.chunk_by(|a, b| a.0 == b.0) {
             let (pick, is_right) = same[same.len() - 1];

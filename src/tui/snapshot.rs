@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diagnose::Cause;
 use crate::filter::{Agreement, Derived};
 use crate::record::INVALID;
-use crate::stats::{Grouped, LetterIndex, Letters, Questions, Sum};
+use crate::stats::{Grouped, Letters, Questions, Sum};
 use crate::trace::{Rows, Trace};
 
 /// Rows and what was found out about how they belong together.
@@ -134,16 +134,11 @@ fn report(
     let place = |exam: &str| exams.iter().position(|known| **known == *exam);
     let accuracy = |category: &CategorySum| category.sum.accuracy().unwrap_or(0.0);
     categories.sort_by(|a, b| (place(&a.exam).cmp(&place(&b.exam))).then(accuracy(b).total_cmp(&accuracy(a))));
-    let mut letters = Letters::default();
-    let index = LetterIndex::of(rows);
-    selected
-        .clone()
-        .for_each(|row| letters.add_row(&index, rows, row as usize));
     Report {
         total: by_category.total,
         exams: exams.iter().cloned().zip(exam_sums).collect(),
         categories,
-        letters,
+        letters: Letters::of(rows, selected.clone().map(|row| row as usize)),
         causes: derived.map_or_else(Vec::new, |derived| causes(derived, selected)),
         is_diagnosed: derived.is_some_and(|derived| derived.marks.len() >= rows.len()),
     }
