@@ -104,10 +104,15 @@ fn table(trace: &Trace, run: &RunReport, out: &mut impl Write) -> Result<()> {
     )?;
     writeln!(
         out,
-        "  accuracy {}% [{}] {kind} 95%   {stderr}   mean over {} categories {}%",
+        "  accuracy {}% [{}] {kind} 95%   {stderr}   mean over {} {} {}%",
         percent(run.accuracy),
         limits(run.ci95),
         run.macro_categories,
+        if run.macro_categories == 1 {
+            "category"
+        } else {
+            "categories"
+        },
         percent(run.macro_accuracy)
     )?;
     attempts(run, out)?;

@@ -312,8 +312,11 @@ fn by_seed_folder(traces: Vec<Trace>) -> Result<Vec<Trace>> {
             None => sets.push((place, vec![trace])),
         }
     }
-    let one = |(place, set): (Option<(PathBuf, &str)>, Vec<Trace>)| match place {
-        Some((parent, _)) if set.len() > 1 => {
+    let one = |(place, mut set): (Option<(PathBuf, &str)>, Vec<Trace>)| match place {
+        Some((parent, stem)) if set.len() > 1 => {
+            if stem == "seed" {
+                set.iter_mut().for_each(know_seed);
+            }
             let (count, manifest) = (set.len(), set[0].manifest.clone());
             let mut trace = crate::joined::attempts(set)?;
             trace.name = parent
@@ -328,6 +331,17 @@ fn by_seed_folder(traces: Vec<Trace>) -> Result<Vec<Trace>> {
     };
     let joined: Result<Vec<Vec<Trace>>> = sets.into_iter().map(one).collect();
     Ok(joined?.into_iter().flatten().collect())
+}
+
+/// Gives rows that tell no seed the one that their folder is named by.
+fn know_seed(trace: &mut Trace) {
+    let path = trace.path.as_deref();
+    let folder = path.and_then(|path| if path.is_dir() { Some(path) } else { path.parent() });
+    let name = folder.and_then(|folder| folder.file_name()?.to_str());
+    let seed = name.and_then(|name| name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok());
+    if let Some(seed) = seed.filter(|_| trace.rows.seed.is_empty()) {
+        trace.rows.seed = vec![seed; trace.rows.len()];
+    }
 }
 
 /// The folder that holds a seed's folder, and what the latter's name begins with.
