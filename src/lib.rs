@@ -19,9 +19,9 @@
 //! 5  benchmark compare diagnose joined store
 //! 4  notes parquet stats
 //! 3  engine trace
-//! 2  hub record
+//! 2  hub jinja record
 //! 1  extract files
-//! 0  json text
+//! 0  guard json text
 //! ```
 
 pub mod bench;
@@ -35,8 +35,10 @@ pub mod export;
 pub mod extract;
 pub mod files;
 pub mod filter;
+pub mod guard;
 pub mod hub;
 pub mod import;
+pub mod jinja;
 pub mod joined;
 pub mod json;
 pub mod notes;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::benchmark::{Benchmark, Form, Style};
 use crate::engine::Dtype;
 
 /// Run language models through MMLU and MMLU-Pro, and read every answer they gave.
@@ -178,7 +179,7 @@ pub struct Settings {
     /// Longest completion in tokens [default: 2048; demo: 256]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub max_tokens: Option<usize>,
-    /// The model's chat template: auto is off for mmlu, on for mmlu_pro where the model has one
+    /// The model's chat template: auto is off for mmlu, on for mmlu_pro (and an own set's completions) where the model has one
     #[arg(long, default_value = "auto", value_name = "WHEN")]
     pub chat: Chat,
     /// Examples in a chat: all in one turn, or as turns of their own
@@ -237,6 +238,17 @@ pub enum Chat {
     Auto,
     On,
     Off,
+}
+
+impl Chat {
+    /// Whether a model's template is to be used where it has one.
+    pub(super) fn is_wanted(self, benchmark: &Benchmark, style: &Style) -> bool {
+        match (self, benchmark.form) {
+            (Chat::On, _) | (Chat::Auto, Form::MmluPro) => true,
+            (Chat::Off, _) | (Chat::Auto, Form::Mmlu) => false,
+            (Chat::Auto, Form::Custom) => !style.is_cloze(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

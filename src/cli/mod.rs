@@ -20,6 +20,7 @@ use anyhow::Result;
 use clap::Parser;
 
 use crate::files;
+use crate::hub::without_passwords;
 use crate::text::safe_line;
 use args::{Cli, Command};
 
@@ -71,7 +72,9 @@ pub fn main() -> ExitCode {
                 .filter(|cause| !cause.is::<Usage>())
                 .map(|cause| without_frames(&cause.to_string()))
                 .collect();
-            eprintln!("markbook: {}", safe_line(&without_repeats(&parts).join(": ")));
+            // An address may have come from a flag or the environment, with a password in it.
+            let told = without_passwords(&without_repeats(&parts).join(": "));
+            eprintln!("markbook: {}", safe_line(&told));
             ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }

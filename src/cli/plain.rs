@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::engine::{LanePulse, Pulse};
 use crate::record::Record;
+use crate::run::failing::Failing;
 use crate::run::{Exam, Update};
 use crate::stats::{Growing, Tally, percent};
 use crate::text::{duration, safe_line, thousands};
@@ -24,6 +25,7 @@ struct Count {
     rows: usize,
     resumed: usize,
     landed: Growing,
+    failing: Failing,
     to_come: ToCome,
     pace: Pace,
     tokens: Tokens,
@@ -218,6 +220,7 @@ impl Count {
     fn land(&mut self, record: &Record, now: Duration) {
         let row = Tally::one(record.correct, record.is_invalid());
         self.landed.add(record.question_id, row);
+        self.failing.hear(record);
         let group = self.to_come.land(&record.category, &record.subject);
         // What a resumed run brought along tells nothing about the speed.
         if self.landed.sum.rows() > self.resumed {
@@ -245,6 +248,9 @@ impl Count {
 
     fn render(&self, left: Option<Left>, now: Duration, detail: Detail) -> String {
         let (done, planned) = (thousands(self.landed.sum.rows()), thousands(self.rows));
+        if let Some(failed) = self.failing.told() {
+            return format!("{} {done}/{planned} {failed}", self.name);
+        }
         let mut text = format!(
             "{} {done}/{planned} {}%",
             self.name,

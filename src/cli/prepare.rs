@@ -220,7 +220,11 @@ impl Job {
             ..Options::default()
         };
         let model = self.model.clone();
-        engine::open(&Spec::Local { model, options }, watch)
+        let opened = engine::open(&Spec::Local { model, options }, watch)?;
+        if let Some(context) = opened.engine.describe().context() {
+            self.check_max_tokens(context)?;
+        }
+        Ok(opened)
     }
 
     /// The plans of the exams, with manifests.
@@ -248,7 +252,7 @@ impl Job {
     fn plan(&self, dataset: Dataset, engine: &dyn Engine, model: &Model) -> Result<Plan> {
         let settings = &self.settings;
         let style = self.style(dataset.benchmark)?;
-        let chat = self.chat(style, engine.chat_template())?;
+        let chat = self.chat(dataset.benchmark, style, engine.chat_template())?;
         let prompt = PromptPlan {
             style,
             shots: settings.shots,
@@ -278,18 +282,35 @@ impl Job {
         })
     }
 
-    fn chat(&self, style: &Style, template: Option<ChatTemplate>) -> Result<Option<ChatTemplate>> {
-        match (self.settings.chat, template) {
-            (Chat::Off, _) | (Chat::Auto, None) => Ok(None),
-            (Chat::On, None) => {
-                bail!(
-                    "--chat on: {} has no chat template; --chat off puts plain prompts",
-                    self.model_text
-                )
-            }
-            (Chat::On, template) => Ok(template),
-            (Chat::Auto, template) => Ok(template.filter(|_| !style.is_cloze())),
+    fn chat(
+        &self,
+        benchmark: &Benchmark,
+        style: &Style,
+        template: Option<ChatTemplate>,
+    ) -> Result<Option<ChatTemplate>> {
+        if self.settings.chat == Chat::On && template.is_none() {
+            bail!(
+                "--chat on: {} has no chat template; --chat off puts plain prompts",
+                self.model_text
+            );
         }
+        Ok(template.filter(|_| self.settings.chat.is_wanted(benchmark, style)))
+    }
+
+    /// Refuses a longest completion that leaves no room for a prompt, as the harness does.
+    fn check_max_tokens(&self, context: usize) -> Result<()> {
+        for benchmark in &self.benchmarks {
+            if !self.style(benchmark)?.is_cloze() && self.max_tokens >= context {
+                bail!(
+                    "--max-tokens {}: so long a completion leaves no room for a prompt in the {context} positions of {}; \
+                     the largest that fits is {}",
+                    self.max_tokens,
+                    self.model_text,
+                    context.saturating_sub(1)
+                );
+            }
+        }
+        Ok(())
     }
 
     fn method(&self, style: &Style, dataset: &Dataset) -> Result<(Method, Rule)> {

@@ -31,7 +31,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
                 "--chat on needs --model: the chat template is the model's own"
             )));
         }
-        (Some(_), Chat::Auto) if style.is_cloze() => None,
+        (Some(_), chat) if !chat.is_wanted(benchmark, style) => None,
         (Some(model), chat) => {
             let name = usage(ModelName::parse(model))?;
             let template = engine::chat_template(&name, &mut |_| ControlFlow::Continue(()))?;

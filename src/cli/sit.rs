@@ -123,7 +123,7 @@ fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
         eprintln!("go on with: the same command, --out {} --resume", job.root.display());
         return Ok(End::Stopped);
     }
-    Ok(End::Done)
+    answered(&summary)
 }
 
 /// What a run computed in and why, and how far that lies from f32, where it is known.
@@ -228,5 +228,16 @@ fn on_screen(job: Job, look: &Look) -> Result<End> {
     } else {
         println!("look again: markbook {}", job.root.display());
     }
-    Ok(if summary.stopped { End::Stopped } else { End::Done })
+    if summary.stopped {
+        return Ok(End::Stopped);
+    }
+    answered(&summary)
+}
+
+/// An exam without one answer is no success.
+fn answered(summary: &Summary) -> Result<End> {
+    if !summary.failed.is_empty() {
+        bail!("{}", summary.failed.join("; "));
+    }
+    Ok(End::Done)
 }

@@ -7,6 +7,7 @@ mod description;
 mod open;
 pub mod scripted;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -294,4 +295,7 @@ pub struct ChatTemplate {
     pub source: String,
     pub bos_token: Option<String>,
     pub eos_token: Option<String>,
+    /// The others by name: `pad_token`, `unk_token`.
+    #[serde(default)]
+    pub tokens: BTreeMap<String, String>,
 }

@@ -5,15 +5,17 @@ use std::fmt;
 use std::io::Read;
 
 use anyhow::{Context, Result, anyhow, bail};
-use hf_hub::api::RepoInfo;
 use hf_hub::api::sync::{Api, ApiBuilder};
 use hf_hub::{Cache, Repo};
+use serde::Deserialize;
 
 use super::progress::Watch;
-use super::settings::Settings;
+use super::settings::{Settings, origin, without_passwords};
 
 /// No list of files is longer; what goes on beyond is no list.
-const LONGEST_LIST: u64 = 256 << 20;
+const LONGEST_LIST: u64 = 64 << 20;
+/// Redirects of one request.
+const MOST_REDIRECTS: usize = 8;
 
 /// The hub, or the way to it, is out of order: a cached copy may stand in.
 #[derive(Debug)]
@@ -31,6 +33,30 @@ impl fmt::Display for Unreachable {
 }
 
 impl std::error::Error for Unreachable {}
+
+/// The files of a repository at a commit.
+#[derive(Debug, Deserialize)]
+pub(super) struct Listed {
+    pub(super) sha: String,
+    siblings: Vec<Sibling>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Sibling {
+    rfilename: String,
+    /// In bytes, where the hub says it.
+    size: Option<u64>,
+}
+
+impl Listed {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.siblings.iter().map(|file| file.rfilename.as_str())
+    }
+
+    pub(super) fn size(&self, name: &str) -> Option<u64> {
+        self.siblings.iter().find(|file| file.rfilename == name)?.size
+    }
+}
 
 /// What the hub says of one file.
 pub(super) struct FileHead {
@@ -68,6 +94,18 @@ impl Answer {
     pub(super) fn length(&self) -> Option<u64> {
         self.header("content-length")?.trim().parse().ok()
     }
+
+    /// A page to be read by people, as proxies and sign-in pages send in place of a file.
+    fn page_instead_of(&self, file: &str) -> Option<String> {
+        let kind = self.header("content-type")?.trim().to_ascii_lowercase();
+        let is_page = kind.starts_with("text/html") || kind.starts_with("application/xhtml");
+        let is_wanted = [".html", ".htm"].iter().any(|ending| file.ends_with(ending));
+        let size = self
+            .length()
+            .map_or_else(String::new, |size| format!(" of {size} bytes"));
+        (is_page && !is_wanted && self.status / 100 == 2)
+            .then(|| format!("an HTML page{size} came instead of the file (a proxy or sign-in page?)"))
+    }
 }
 
 /// A way to the hub.
@@ -75,36 +113,47 @@ pub(super) struct Client<'a> {
     pub(super) settings: &'a Settings,
     pub(super) cache: Cache,
     api: Api,
+    /// The same without the token, for all other hosts.
+    stranger: Api,
 }
 
 impl<'a> Client<'a> {
     pub(super) fn new(settings: &'a Settings) -> Result<Client<'a>> {
         let cache = Cache::new(settings.cache.clone());
-        let api = ApiBuilder::from_cache(cache.clone())
-            .with_endpoint(settings.endpoint.clone())
-            .with_token(settings.token.as_ref().map(|token| token.secret().to_owned()))
-            .with_progress(false)
-            .with_user_agent("markbook", env!("CARGO_PKG_VERSION"))
-            .build()
-            .context("the client of the hub cannot be set up")?;
-        Ok(Client { settings, cache, api })
+        let api = |token: Option<String>| {
+            ApiBuilder::from_cache(cache.clone())
+                .with_endpoint(settings.endpoint.clone())
+                .with_token(token)
+                .with_progress(false)
+                .with_user_agent("markbook", env!("CARGO_PKG_VERSION"))
+                .build()
+                .context("the client of the hub cannot be set up")
+        };
+        Ok(Client {
+            api: api(settings.token.as_ref().map(|token| token.secret().to_owned()))?,
+            stranger: api(None)?,
+            settings,
+            cache,
+        })
     }
 
     /// The commit that a revision stands for, and the files of it.
-    pub(super) fn list(&self, repo: &Repo, id: &str, watch: &mut Watch) -> Result<RepoInfo> {
+    pub(super) fn list(&self, repo: &Repo, id: &str, watch: &mut Watch) -> Result<Listed> {
         let asked = format!("the files of {id} at {}", repo.revision());
-        let request = self.request(repo, None, None, Redirects::Follow);
-        let (answer, text) = self.wait(watch, &asked, move || {
-            let mut answer = request()?;
-            let mut text = Vec::new();
-            let body = std::mem::replace(&mut answer.body, Box::new(std::io::empty()));
-            body.take(LONGEST_LIST)
-                .read_to_end(&mut text)
-                .map_err(|error| error.to_string())?;
-            Ok((answer, text))
-        })?;
+        let url = format!("{}/api/{}", self.settings.endpoint, repo.api_url());
+        let answer = self.follow(repo, &url, None, &asked, watch)?;
         self.check(&answer, id, repo.revision(), None, &asked)?;
-        let info: RepoInfo = serde_json::from_slice(&text)
+        let text = self.wait(watch, &asked, move || {
+            let mut text = Vec::new();
+            let read = answer.body.take(LONGEST_LIST + 1).read_to_end(&mut text);
+            read.map_err(|error| error.to_string())?;
+            Ok(text)
+        })?;
+        if text.len() as u64 > LONGEST_LIST {
+            let megabytes = LONGEST_LIST >> 20;
+            return Err(self.unreachable(&asked, &format!("the list of files goes on beyond {megabytes} MiB")));
+        }
+        let info: Listed = serde_json::from_slice(&text)
             .map_err(|_| self.unreachable(&asked, "the answer is no list of files (a portal or proxy in the way?)"))?;
         if !is_commit(&info.sha) {
             bail!("{} gives no commit for {id}", self.settings.shown_endpoint());
@@ -120,7 +169,7 @@ impl<'a> Client<'a> {
         // The hub sends large files to another host, and that one gets no token and names no checksum; small files
         // may move within the hub first.
         for _ in 0..5 {
-            let request = self.request(repo, Some(url.clone()), Some("bytes=0-0".to_owned()), Redirects::Show);
+            let request = self.request(repo, &url, Some("bytes=0-0".to_owned()));
             let answer = self.wait(watch, &asked, request)?;
             self.check(&answer, id, repo.revision(), Some(file), &asked)?;
             etag = answer
@@ -169,11 +218,7 @@ impl<'a> Client<'a> {
     ) -> Result<Answer> {
         let asked = format!("{file} of {id}");
         let range = (start > 0).then(|| format!("bytes={start}-"));
-        let answer = self.wait(
-            watch,
-            &asked,
-            self.request(repo, Some(url.to_owned()), range, Redirects::Follow),
-        )?;
+        let answer = self.follow(repo, url, range, &asked, watch)?;
         if answer.status != 416 {
             self.check(&answer, id, repo.revision(), Some(file), &asked)?;
         }
@@ -185,8 +230,22 @@ impl<'a> Client<'a> {
         anyhow!(Unreachable {
             endpoint,
             asked,
-            reason: reason.to_owned()
+            reason: without_passwords(reason)
         })
+    }
+
+    /// Asks, and goes where redirects lead. The token goes along only while scheme, host and port are the endpoint's.
+    fn follow(&self, repo: &Repo, url: &str, range: Option<String>, asked: &str, watch: &mut Watch) -> Result<Answer> {
+        let mut url = url.to_owned();
+        for _ in 0..=MOST_REDIRECTS {
+            let answer = self.wait(watch, asked, self.request(repo, &url, range.clone()))?;
+            let target = answer.header("location").filter(|_| answer.status / 100 == 3);
+            match target.and_then(|target| resolved(&url, target)) {
+                Some(target) => url = target,
+                None => return Ok(answer),
+            }
+        }
+        Err(self.unreachable(asked, "it redirects in circles"))
     }
 
     fn wait<T: Send + 'static>(
@@ -201,22 +260,20 @@ impl<'a> Client<'a> {
             .map_err(|reason| self.unreachable(asked, &reason))
     }
 
-    /// A request of hf-hub's own making (its agent, headers and token) with time-outs; without `url` that for the list.
+    /// A request of hf-hub's own making (its agent, headers and, at the endpoint, its token) with time-outs.
     fn request(
         &self,
         repo: &Repo,
-        url: Option<String>,
+        url: &str,
         range: Option<String>,
-        redirects: Redirects,
     ) -> impl FnOnce() -> Result<Answer, String> + Send + 'static {
-        let mut request = self
-            .api
+        let is_home = origin(url).is_some_and(|origin_of_url| Some(origin_of_url) == origin(&self.settings.endpoint));
+        let api = if is_home { &self.api } else { &self.stranger };
+        let mut request = api
             .repo(repo.clone())
             .info_request()
+            .uri(url)
             .header("Accept-Encoding", "identity");
-        if let Some(url) = url {
-            request = request.uri(url);
-        }
         if let Some(range) = range {
             request = request.header("Range", range);
         }
@@ -226,16 +283,15 @@ impl<'a> Client<'a> {
             .timeout_resolve(Some(self.settings.connect))
             .timeout_connect(Some(self.settings.connect))
             .timeout_recv_response(Some(self.settings.silence))
-            .timeout_per_read(Some(self.settings.silence));
-        if redirects == Redirects::Show {
-            config = config.max_redirects(0).max_redirects_will_error(false);
-        }
+            .timeout_per_read(Some(self.settings.silence))
+            .max_redirects(0)
+            .max_redirects_will_error(false);
         if self.settings.is_on_this_machine() {
             config = config.proxy(None);
         }
         let request = config.build();
         move || {
-            let response = request.call().map_err(|error| error.to_string())?;
+            let response = request.call().map_err(|error| without_passwords(&error.to_string()))?;
             let status = response.status().as_u16();
             let headers = response.headers().iter();
             let headers = headers
@@ -253,6 +309,9 @@ impl<'a> Client<'a> {
     fn check(&self, answer: &Answer, id: &str, revision: &str, file: Option<&str>, asked: &str) -> Result<()> {
         let status = answer.status;
         let endpoint = self.settings.shown_endpoint();
+        if let Some(page) = file.and_then(|file| answer.page_instead_of(file)) {
+            return Err(self.unreachable(asked, &page));
+        }
         let code = answer.header("x-error-code").unwrap_or("");
         match (status, code) {
             (200..=399, _) => Ok(()),
@@ -284,13 +343,6 @@ impl<'a> Client<'a> {
     }
 }
 
-/// What to do with a redirect.
-#[derive(Clone, Copy, PartialEq)]
-enum Redirects {
-    Follow,
-    Show,
-}
-
 /// Whether the text is a full commit hash.
 pub(super) fn is_commit(text: &str) -> bool {
     (40..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_hexdigit())
@@ -313,18 +365,22 @@ fn clean_etag(text: &str) -> Option<String> {
     (is_name && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))).then(|| text.to_owned())
 }
 
+/// The address that a redirect from `url` leads to.
+fn resolved(url: &str, target: &str) -> Option<String> {
+    let after_scheme = url.find("://").map(|at| at + 3)?;
+    let root = url[after_scheme..].find('/').map_or(url.len(), |at| after_scheme + at);
+    let target = match target.trim() {
+        target if target.contains("://") => target.to_owned(),
+        target if target.starts_with("//") => format!("{}{target}", &url[..after_scheme - 2]),
+        target if target.starts_with('/') => format!("{}{target}", &url[..root]),
+        target => format!("{}/{target}", url.rsplit_once('/').map_or(url, |(folder, _)| folder)),
+    };
+    origin(&target).is_some().then_some(target)
+}
+
 /// The target of a redirect, if it stays with the same scheme, host and port.
 fn within(url: &str, target: &str) -> Option<String> {
-    let host = url.find("://").map(|at| at + 3)?;
-    let end = url[host..].find('/').map_or(url.len(), |at| host + at);
-    let origin = &url[..end];
-    if target.starts_with('/') && !target.starts_with("//") {
-        return Some(format!("{origin}{target}"));
-    }
-    target
-        .strip_prefix(origin)
-        .is_some_and(|rest| rest.starts_with('/'))
-        .then(|| target.to_owned())
+    resolved(url, target).filter(|target| origin(target) == origin(url))
 }
 
 #[cfg(test)]
@@ -347,8 +403,20 @@ mod tests {
             "https://cdn.example/a",
             "https://hub.example:8080.evil/a",
             "http://hub.example:8080/a",
+            "https://hub.example/a",
+            "https://hub.example:8080@evil.example/a",
+            "https://evil.example\\@hub.example:8080/a",
+            "ftp://hub.example:8080/a",
         ] {
             assert_eq!(within(url, other), None, "{other}");
+        }
+        let plain = "https://ada:secret@Hub.example/a/b";
+        for (target, expected) in [
+            ("c", "https://ada:secret@Hub.example/a/c"),
+            ("https://hub.example:443/c", "https://hub.example:443/c"),
+            ("//hub.example/c", "https://hub.example/c"),
+        ] {
+            assert_eq!(within(plain, target).as_deref(), Some(expected), "{target}");
         }
     }
 

@@ -23,7 +23,7 @@ use hf_hub::RepoType;
 pub use dataset::Split;
 pub use name::{ModelName, short_name, trace_set};
 pub use progress::{Progress, Stopped};
-pub use settings::{Settings, Token};
+pub use settings::{Settings, Token, without_passwords};
 
 use progress::Watch;
 use snapshot::{Source, Want};

@@ -215,7 +215,7 @@ impl Packed {
         }
         let mut said = Vec::new();
         log.rewind().and_then(|()| log.read_to_end(&mut said)).ok();
-        let said = complaint(&String::from_utf8_lossy(&said));
+        let said = super::without_passwords(&complaint(&String::from_utf8_lossy(&said)));
         if said.contains("No module named") {
             return Ok(Outcome::Absent(said));
         }

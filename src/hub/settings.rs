@@ -85,8 +85,11 @@ impl Settings {
 
         let endpoint = text("HF_ENDPOINT").unwrap_or_else(|| "https://huggingface.co".to_owned());
         let endpoint = endpoint.trim_end_matches('/').to_owned();
-        if !endpoint.starts_with("https://") && !endpoint.starts_with("http://") {
-            bail!("HF_ENDPOINT is {endpoint:?}, which is no address: it begins with https:// or http://");
+        // What stands there may be a password: it is not repeated.
+        let after_host = endpoint.splitn(4, '/').nth(3).unwrap_or("");
+        let is_address = endpoint.starts_with("https://") || endpoint.starts_with("http://");
+        if !is_address || origin(&endpoint).is_none() || after_host.contains('@') {
+            bail!("HF_ENDPOINT is no address: it begins with https:// or http://");
         }
         let token =
             text("HF_TOKEN")
@@ -120,12 +123,11 @@ impl Settings {
         })
     }
 
-    /// The endpoint as it may be shown: without a name and password in it.
+    /// The endpoint as it may be shown: without a name and password, and without a query.
     pub(super) fn shown_endpoint(&self) -> String {
-        let (scheme, rest) = self.endpoint.split_once("://").unwrap_or(("", &self.endpoint));
-        let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-        format!("{scheme}://{host}{path}")
+        let shown = without_passwords(&self.endpoint);
+        let end = shown.find(['?', '#']).unwrap_or(shown.len());
+        shown[..end].to_owned()
     }
 
     /// Whether the endpoint is this machine itself, which no proxy can reach for us.
@@ -155,6 +157,40 @@ pub(super) fn home(
         .map(|value| expand(PathBuf::from(value), user))
         .or_else(|| Some(data?.join("markbook")))
         .context("no data folder is known: set MARKBOOK_HOME to the folder that markbook shall keep things in")
+}
+
+/// Scheme, host and port of an address; a name and password in it are no part of them.
+pub(super) fn origin(url: &str) -> Option<(String, String, u16)> {
+    let (scheme, rest) = url.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let place = &rest[..rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len())];
+    let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port.parse().ok()?),
+        _ => (
+            place,
+            match scheme.as_str() {
+                "https" => 443,
+                "http" => 80,
+                _ => return None,
+            },
+        ),
+    };
+    Some((scheme, host.to_ascii_lowercase(), port))
+}
+
+/// A text whose addresses are without names and passwords.
+pub fn without_passwords(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, after) = rest.split_at(at + 3);
+        shown.push_str(before);
+        let is_end = |c: char| c.is_whitespace() || "/?#\"'`<>".contains(c);
+        let place = &after[..after.find(is_end).unwrap_or(after.len())];
+        rest = &after[place.rfind('@').map_or(0, |at| at + 1)..];
+    }
+    shown + rest
 }
 
 /// `~` is the user's home, also where no shell has seen it.
@@ -255,5 +291,29 @@ mod tests {
                 .to_string()
                 .contains("HF_ENDPOINT")
         );
+        for bad in [
+            "ada:Hush99@hub.example",
+            "https://ada:Hush/99@hub.example",
+            "ftp://ada:Hush99@hub.example",
+        ] {
+            let error = read(&[("HF_ENDPOINT", bad)], user).unwrap_err().to_string();
+            assert!(
+                error.contains("HF_ENDPOINT is no address") && !error.contains("Hush"),
+                "{error}"
+            );
+        }
+        for (text, expected) in [
+            (
+                "no proxy at http://ada:se@cret@proxy:8080: refused",
+                "no proxy at http://proxy:8080: refused",
+            ),
+            (
+                "\"https://ada@a.b/c@d\" and http://x:y@z",
+                "\"https://a.b/c@d\" and http://z",
+            ),
+            ("https://a.b/c?x=1@2 is down", "https://a.b/c?x=1@2 is down"),
+        ] {
+            assert_eq!(without_passwords(text), expected);
+        }
     }
 }

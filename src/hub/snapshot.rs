@@ -205,22 +205,17 @@ fn download(client: &Client, source: &Source, want: &Want, watch: &mut Watch) ->
     let id = &source.id;
     let repo = source.at(&source.revision);
     let listed = client.list(&repo, id, watch)?;
-    let commit = listed.sha;
+    let commit = listed.sha.clone();
     let pinned = source.at(&commit);
     let folder = client.cache.repo(pinned.clone()).pointer_path(&commit);
-    let known: Vec<String> = listed
-        .siblings
-        .into_iter()
-        .map(|file| file.rfilename)
-        .filter(|name| is_safe(name))
-        .collect();
+    let known: Vec<String> = listed.names().filter(|name| is_safe(name)).map(str::to_owned).collect();
     let mut names = want.needed(id, &known)?;
     let mut place = 0;
     while place < names.len() {
         let name = names[place].clone();
         place += 1;
         if !folder.join(&name).is_file() {
-            let mut coming = Coming::new(id, &name, place, names.len(), None);
+            let mut coming = Coming::new(id, &name, place, names.len(), listed.size(&name));
             transfer::fetch(client, &pinned, id, &mut coming, watch)?;
         }
         if name == weights::INDEX {

@@ -15,7 +15,13 @@ use sha2::{Digest, Sha256};
 
 use super::client::{Answer, Client, FileHead, Unreachable};
 use super::progress::{Coming, Progress, Stopped, Watch, render_share};
+use super::weights;
+use crate::files::free_space;
 
+/// No configuration, tokenizer or template is larger.
+const LARGEST_SETTINGS: u64 = 256 << 20;
+/// What is taken of a file whose size nobody says.
+const LARGEST_UNKNOWN: u64 = 4 << 30;
 /// Tries in a row that bring no byte before it is given up.
 const FRUITLESS_TRIES: u32 = 4;
 
@@ -23,6 +29,18 @@ const FRUITLESS_TRIES: u32 = 4;
 pub(super) fn fetch(client: &Client, repo: &Repo, id: &str, coming: &mut Coming, watch: &mut Watch) -> Result<PathBuf> {
     let file = coming.name;
     let head = client.head(repo, id, file, watch)?;
+    let listed = coming.total;
+    if let (Some(listed), Some(size)) = (listed, head.size)
+        && listed != size
+    {
+        bail!(
+            "{file} of {id} has {listed} bytes by the hub's list, but {size} where it lies (a proxy or sign-in page?)"
+        );
+    }
+    let head = FileHead {
+        size: head.size.or(listed),
+        ..head
+    };
     coming.total = head.size;
     let cached = client.cache.repo(repo.clone());
     let blob = cached.blob_path(&head.etag);
@@ -34,21 +52,31 @@ pub(super) fn fetch(client: &Client, repo: &Repo, id: &str, coming: &mut Coming,
     let _lock = lock(&beside(&blob, "lock"), file, watch)?;
     if !is_whole(&blob, head.size) {
         let part = beside(&blob, "part");
-        Transfer {
+        let transfer = Transfer {
             client,
             repo,
             id,
             file,
             head: &head,
             part: &part,
+        };
+        // What an earlier start left may be of another content; only a checksum tells.
+        let mut goes_on = part.metadata().is_ok_and(|part| part.len() > 0);
+        if goes_on && !is_sha256(&head.etag) {
+            std::fs::remove_file(&part).ok();
+            goes_on = false;
         }
-        .fill(coming, watch)?;
-        match check_sum(&part, &head.etag, file, watch) {
-            Err(error) if !error.is::<Stopped>() => {
-                std::fs::remove_file(&part).ok();
-                return Err(error.context(format!("{file} of {id} did not arrive as it was sent; try again")));
+        loop {
+            transfer.fill(coming, watch)?;
+            match check(&part, &head, file, watch) {
+                Err(error) if !error.is::<Stopped>() => {
+                    std::fs::remove_file(&part).ok();
+                    if !std::mem::take(&mut goes_on) {
+                        return Err(error.context(format!("{file} of {id} did not arrive as it was sent; try again")));
+                    }
+                }
+                checked => break checked?,
             }
-            checked => checked?,
         }
         std::fs::rename(&part, &blob).with_context(|| format!("cannot name {}", blob.display()))?;
     }
@@ -71,6 +99,14 @@ impl Transfer<'_> {
     /// Brings `part` to the file's full size.
     fn fill(&self, coming: &mut Coming, watch: &mut Watch) -> Result<()> {
         let size = self.head.size;
+        let most = self.most();
+        if let Some(size) = size.filter(|size| *size > most) {
+            bail!(
+                "{} of {} has {size} bytes; at most {most} are taken for it",
+                self.file,
+                self.id
+            );
+        }
         let open = File::options().create(true).append(true).read(true).open(self.part);
         let mut sink = open.with_context(|| self.cannot_write())?;
         let mut here = sink.metadata().with_context(|| self.cannot_write())?.len();
@@ -107,7 +143,8 @@ impl Transfer<'_> {
         let answer = self
             .client
             .open(self.repo, self.id, self.file, &self.head.url, *here, watch)?;
-        if *here > 0 && !continues(&answer, *here) {
+        let is_partial = *here > 0 || answer.status == 206;
+        if is_partial && !continues(&answer, *here) {
             *here = self.restart(sink)?;
             if answer.status != 200 {
                 return Err(self.broken("it cannot go on where it broke off"));
@@ -122,6 +159,7 @@ impl Transfer<'_> {
             answer.length()
         };
         let size = self.head.size.or(told);
+        let most = self.most();
         coming.total = size;
         let chunks = read_ahead(answer.body);
         watch.tell(coming.at(*here))?;
@@ -136,9 +174,14 @@ impl Transfer<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(self.broken("the connection broke")),
             }
-            if size.is_some_and(|size| *here > size) {
+            if *here > size.unwrap_or(most) {
                 self.restart(sink)?;
-                bail!("{} of {} is longer than the hub says", self.file, self.id);
+                std::fs::remove_file(self.part).ok();
+                let (file, id) = (self.file, self.id);
+                match size {
+                    Some(_) => bail!("{file} of {id} is longer than the hub says"),
+                    None => bail!("{file} of {id} goes on beyond {most} bytes, the most that is taken for it"),
+                }
             }
             watch.beat(|| coming.at(*here))?;
         }
@@ -146,6 +189,23 @@ impl Transfer<'_> {
             return Err(self.broken("the connection ended early"));
         }
         Ok(watch.tell(coming.at(*here))?)
+    }
+
+    /// Bytes that are taken at most: what the disk has room for, and of settings far less.
+    fn most(&self) -> u64 {
+        let is_settings = weights::BESIDE.contains(&self.file) || self.file == weights::INDEX;
+        let most = match (self.head.size, is_settings) {
+            (_, true) => LARGEST_SETTINGS,
+            (None, false) => LARGEST_UNKNOWN,
+            (Some(_), false) => u64::MAX,
+        };
+        let here = self.part.metadata().map_or(0, |part| part.len());
+        most.min(
+            self.part
+                .parent()
+                .and_then(free_space)
+                .map_or(u64::MAX, |free| free.saturating_add(here)),
+        )
     }
 
     fn restart(&self, sink: &mut File) -> Result<u64> {
@@ -188,7 +248,7 @@ fn read_ahead(mut body: Box<dyn Read + Send>) -> Receiver<io::Result<Vec<u8>>> {
 
 /// Whether the answer begins at the byte that was asked for.
 fn continues(answer: &Answer, here: u64) -> bool {
-    answer.status == 206 && answer.range().0.is_none_or(|first| first == here)
+    answer.status == 206 && answer.range().0 == Some(here)
 }
 
 fn reason_of(error: &anyhow::Error) -> &str {
@@ -199,17 +259,50 @@ fn reason_of(error: &anyhow::Error) -> &str {
 
 /// Whether nothing listens at all, so that trying again at once is of no use.
 fn is_dead(reason: &str) -> bool {
-    reason.contains("host not found") || reason.contains("refused")
+    ["host not found", "refused", "instead of the file"]
+        .iter()
+        .any(|sign| reason.contains(sign))
 }
 
-/// The hub names large files by their sha256; smaller ones are text that a parser will judge.
-fn check_sum(part: &Path, etag: &str, name: &str, watch: &mut Watch) -> Result<()> {
-    if etag.len() != 64 || !etag.chars().all(|c| c.is_ascii_hexdigit()) {
-        return Ok(());
+fn is_sha256(etag: &str) -> bool {
+    etag.len() == 64 && etag.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+/// The hub names large files by their sha256; of others only the beginning is known.
+fn check(part: &Path, head: &FileHead, name: &str, watch: &mut Watch) -> Result<()> {
+    if !is_sha256(&head.etag) {
+        return check_beginning(part, name);
     }
-    let found = sha256(part, name, watch)?;
+    let (found, etag) = (sha256(part, name, watch)?, &head.etag);
     if !found.eq_ignore_ascii_case(etag) {
         bail!("its sha256 is {found}, not {etag}");
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be a file of its name: a page of a proxy, say, that calls itself something else.
+fn check_beginning(part: &Path, name: &str) -> Result<()> {
+    let mut bytes = Vec::new();
+    let file = File::open(part).with_context(|| format!("cannot read {}", part.display()))?;
+    let read = file.take(512).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {}", part.display()))?;
+    let text = bytes.trim_ascii_start();
+    let begins = |marks: &[&[u8]]| marks.iter().any(|mark| text.starts_with(mark));
+    let is_page = {
+        let lower = text[..text.len().min(64)].to_ascii_lowercase();
+        lower.starts_with(b"<!doctype html") || lower.starts_with(b"<html")
+    };
+    let is_right = match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
+        "json" => begins(&[b"{", b"["]),
+        "gguf" => begins(&[b"GGUF"]),
+        "parquet" => begins(&[b"PAR1"]),
+        "safetensors" => bytes.get(8) == Some(&b'{'),
+        "html" | "htm" => true,
+        _ => !is_page,
+    };
+    if !is_right {
+        let what = if is_page { "an HTML page" } else { "something else" };
+        bail!("{what} came instead of the file (a proxy or sign-in page?)");
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ const SINGLE: &str = "model.safetensors";
 
 /// Everything small that says how to use the weights. They come before the weights, so that a folder with whole weights
 /// has all of them.
-const BESIDE: [&str; 8] = [
+pub(super) const BESIDE: [&str; 8] = [
     "config.json",
     "generation_config.json",
     "tokenizer.json",

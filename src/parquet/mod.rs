@@ -3,7 +3,6 @@
 //! The first eleven columns are those of the public five-attempt trace sets, same names and types; ours follow. Rows
 //! stand by question, then attempt, in row groups of about 2,000, zstd.
 
-mod guard;
 mod open;
 mod python;
 mod read;
@@ -13,12 +12,14 @@ mod texts;
 mod whole;
 mod write;
 
-pub use guard::{guarded, is_guarded};
 pub use open::{open, open_bytes, peek};
 pub use read::{columns, is_trace, read_records};
 pub use rows::{each_parquet_row, read_parquet};
 pub use source::Source;
 pub use write::{Order, write_records};
+
+/// What is told of a file whose pages make the reader panic.
+const DAMAGED: &str = "the parquet file is damaged";
 
 /// The columns of the public five-attempt trace sets.
 pub const PUBLIC_COLUMNS: [&str; 11] = [

@@ -12,8 +12,9 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 
-use super::guard::guarded;
+use super::DAMAGED;
 use super::source::Source;
+use crate::guard::guarded;
 use crate::record::{Finish, INVALID, Record};
 
 /// A parquet file with its metadata read once.
@@ -26,8 +27,10 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(name: &str, source: Source) -> Result<Table> {
-        let metadata = guarded(|| Ok(ArrowReaderMetadata::load(&source, ArrowReaderOptions::new())?))
-            .with_context(|| format!("{name}: not a readable parquet file (cut short, or of another kind)"))?;
+        let metadata = guarded(DAMAGED, || {
+            Ok(ArrowReaderMetadata::load(&source, ArrowReaderOptions::new())?)
+        })
+        .with_context(|| format!("{name}: not a readable parquet file (cut short, or of another kind)"))?;
         Ok(Table {
             name: name.to_owned(),
             source,
@@ -92,11 +95,11 @@ impl Table {
         if let Some(selection) = selection {
             builder = builder.with_row_selection(selection);
         }
-        guarded(|| Ok(builder.build()?)).with_context(|| self.unreadable())
+        guarded(DAMAGED, || Ok(builder.build()?)).with_context(|| self.unreadable())
     }
 
     pub(super) fn next(&self, reader: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>> {
-        guarded(|| Ok(reader.next().transpose()?)).with_context(|| self.unreadable())
+        guarded(DAMAGED, || Ok(reader.next().transpose()?)).with_context(|| self.unreadable())
     }
 
     fn unreadable(&self) -> String {

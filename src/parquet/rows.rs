@@ -13,8 +13,9 @@ use arrow::datatypes::{
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Number, Value};
 
-use super::guard::guarded;
+use super::DAMAGED;
 use super::python::texts;
+use crate::guard::guarded;
 use crate::json::float;
 
 /// Rows that are decoded together.
@@ -58,10 +59,10 @@ pub fn each_parquet_row(
 }
 
 fn each_row(file: File, limit: usize, odd: Odd, visit: &mut dyn FnMut(Map<String, Value>) -> Result<()>) -> Result<()> {
-    let builder = guarded(|| Ok(ParquetRecordBatchReaderBuilder::try_new(file)?))?;
+    let builder = guarded(DAMAGED, || Ok(ParquetRecordBatchReaderBuilder::try_new(file)?))?;
     let builder = builder.with_batch_size(TOGETHER.min(limit.max(1))).with_limit(limit);
-    let mut reader = guarded(|| Ok(builder.build()?))?;
-    while let Some(batch) = guarded(|| Ok(reader.next().transpose()?))? {
+    let mut reader = guarded(DAMAGED, || Ok(builder.build()?))?;
+    while let Some(batch) = guarded(DAMAGED, || Ok(reader.next().transpose()?))? {
         rows_of(&batch, odd)?.into_iter().try_for_each(&mut *visit)?;
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Plan × engine → records, told to a watcher. No threads, no screen.
 
 mod answer;
+pub mod failing;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 
+use self::failing::Failing;
 use crate::benchmark::{Dataset, PromptPlan, Prompter, Question, Rendered};
 use crate::engine::{Ask, Control, Engine, Event, Pulse, Request, Sampling};
 use crate::extract::Rule;
@@ -165,6 +167,8 @@ pub struct Summary {
     /// The exams' rows, those of earlier sittings included, in the order of the plans.
     pub records: Vec<Vec<Arc<Record>>>,
     pub manifests: Vec<Manifest>,
+    /// Exams of which every answer failed for one reason, each with that in one line.
+    pub failed: Vec<String>,
 }
 
 /// An exam at work.
@@ -173,6 +177,7 @@ struct Sitting {
     folder: RunFolder,
     records: Vec<Arc<Record>>,
     manifest: Manifest,
+    failing: Failing,
     /// The timing of earlier sittings.
     before: Timing,
     done: bool,
@@ -280,6 +285,7 @@ pub fn execute(
     let _ = watch(Update::Ended { stopped });
     Ok(Summary {
         stopped,
+        failed: sittings.iter().filter_map(Sitting::failed).collect(),
         manifests: sittings.iter().map(|sitting| sitting.manifest.clone()).collect(),
         records: sittings.into_iter().map(|sitting| sitting.records).collect(),
     })
@@ -304,6 +310,11 @@ fn begin(plan: Plan) -> Result<Sitting> {
     Ok(Sitting {
         plan,
         folder,
+        failing: {
+            let mut failing = Failing::default();
+            records.iter().for_each(|record| failing.hear(record));
+            failing
+        },
         records,
         manifest,
         before,
@@ -472,6 +483,7 @@ fn hear(
             continue;
         }
         sitting.folder.append(&record)?;
+        sitting.failing.hear(&record);
         let record = Arc::new(record);
         sitting.records.push(Arc::clone(&record));
         if watch(Update::Landed { exam, record }).is_break() {
@@ -533,6 +545,12 @@ impl Sent {
 }
 
 impl Sitting {
+    /// `mmlu_pro: every answer failed: REASON`, where that is so.
+    fn failed(&self) -> Option<String> {
+        let told = self.failing.told()?;
+        Some(format!("{}: {told}", self.plan.exam.benchmark))
+    }
+
     /// Brings counts and timing of the manifest up to date. Tokens are those of the exam's own answers, a prompt counted
     /// once for all its attempts; CPU seconds are its share of the engine's.
     fn account(&mut self, pulse: Pulse, share: f64, begun: Instant) {

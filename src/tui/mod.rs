@@ -300,7 +300,7 @@ impl Guard {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             // A damaged file, caught and told as an error.
-            if crate::parquet::is_guarded() {
+            if crate::guard::is_guarded() {
                 return;
             }
             CRASHED.store(true, Ordering::SeqCst);

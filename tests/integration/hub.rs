@@ -33,6 +33,12 @@ enum Fault {
     Corrupts,
     /// Accepts and then says nothing.
     Silent,
+    /// Lists files, and answers every question for one with a page to sign in, called this (nothing: no type).
+    SignsIn(&'static str),
+    /// Sends files without a length and without an end.
+    Endless,
+    /// Sends partial answers that begin elsewhere than asked.
+    LiesAboutRanges,
 }
 
 /// What the stand-in holds and how it misbehaves.
@@ -51,6 +57,8 @@ struct State {
     status: Option<u16>,
     /// The next one to knock ends the server.
     is_closed: bool,
+    /// Where everything is sent on to.
+    moved_to: Option<String>,
     seen: Vec<Seen>,
 }
 
@@ -139,6 +147,11 @@ fn small_files<'a>(others: &[(&'a str, &'a [u8])]) -> Vec<(&'a str, &'a [u8])> {
     files
 }
 
+/// What begins as weights do: the length of a header, and the header.
+fn weights() -> Vec<u8> {
+    [&2_u64.to_le_bytes(), b"{}".as_slice(), &noise(900)].concat()
+}
+
 /// Bytes without a pattern, the same every time.
 fn noise(length: usize) -> Vec<u8> {
     let mut word = 7_u32;
@@ -181,9 +194,26 @@ fn serve(stream: TcpStream, port: u16, state: &Mutex<State>) {
         std::thread::sleep(Duration::from_secs(20));
         return;
     }
+    let is_endless = state.fault == Some(Fault::Endless) && !seen.path.starts_with("/api/");
     let answer = answer(&mut state, &seen, port);
     drop(state);
+    if is_endless {
+        return pour_without_end(stream);
+    }
     answer.send(stream);
+}
+
+/// Zeros in chunks, until the reader leaves or 3 GB are sent.
+fn pour_without_end(mut stream: TcpStream) {
+    let head = "HTTP/1.1 200 -\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let chunk = [b"100000\r\n".as_slice(), &[0; 0x10_0000], b"\r\n"].concat();
+    let mut sent = stream.write_all(head.as_bytes());
+    for _ in 0..3_000 {
+        if sent.is_err() {
+            return;
+        }
+        sent = stream.write_all(&chunk);
+    }
 }
 
 /// What is sent back.
@@ -226,7 +256,19 @@ fn answer(state: &mut State, seen: &Seen, port: u16) -> Answer {
     if let Some(status) = state.status {
         return Answer::new(status, &[]);
     }
+    if let Some(place) = &state.moved_to {
+        return Answer::new(307, &[("Location", &format!("{place}{}", seen.path))]);
+    }
     let path = seen.path.trim_start_matches('/');
+    if let Some(Fault::SignsIn(kind)) = state.fault
+        && !path.starts_with("api/")
+    {
+        let kind = [("Content-Type", kind)];
+        return Answer {
+            body: b"<html>login</html>".to_vec(),
+            ..Answer::new(200, if kind[0].1.is_empty() { &[] } else { &kind })
+        };
+    }
     if let Some(sum) = path.strip_prefix("cdn/") {
         return large(state, seen, sum);
     }
@@ -335,6 +377,12 @@ fn large(state: &mut State, seen: &Seen, sum: &str) -> Answer {
     let mut answer = ranged(content, seen, state.fault == Some(Fault::IgnoresRanges));
     if !state.cuts.is_empty() && answer.body.len() > 1 {
         answer.cut = Some(state.cuts.remove(0));
+    }
+    if state.fault == Some(Fault::LiesAboutRanges) && answer.status == 206 && answer.body.len() > 1 {
+        answer.headers = vec![(
+            "Content-Range",
+            format!("bytes 5-{}/{}", content.len() - 1, content.len()),
+        )];
     }
     if state.fault == Some(Fault::Corrupts) {
         answer.body.iter_mut().for_each(|byte| *byte = !*byte);
@@ -1129,4 +1177,151 @@ fn a_set_without_traces_says_what_it_has() {
         error.contains("org/none has no files that could be traces; it has README.md, notes.txt"),
         "{error}"
     );
+}
+
+#[test]
+fn the_token_goes_to_the_endpoint_s_own_scheme_host_and_port_and_nowhere_else() {
+    let (hub, other) = (Hub::start(), Hub::start());
+    let content = weights();
+    let files = small_files(&[("model.safetensors", &content)]);
+    other.put("models/org/model", "main", FIRST, &files);
+    hub.with(|state| state.moved_to = Some(format!("http://127.0.0.1:{}", other.port)));
+    let mut user = User::of(&hub).knowing(SECRET);
+    user.model("org/model").unwrap();
+    let (asked, strange) = (hub.seen(), other.seen());
+    assert!(!asked.is_empty() && asked.iter().all(|seen| seen.authorization.is_some()));
+    assert!(strange.len() > 1, "{strange:?}");
+    assert!(strange.iter().all(|seen| seen.authorization.is_none()), "{strange:?}");
+    assert!(!user.shown().contains(SECRET));
+}
+
+#[test]
+fn a_file_without_an_end_is_left_at_a_limit_and_not_kept() {
+    let hub = Hub::start();
+    hub.put_model();
+    hub.with(|state| state.fault = Some(Fault::Endless));
+    let mut user = User::of(&hub);
+    let error = message(user.model("org/model"));
+    assert!(error.contains("config.json of org/model goes on beyond"), "{error}");
+    assert_eq!(user.blobs(), Vec::<String>::new());
+}
+
+#[test]
+fn a_page_instead_of_a_file_is_refused_and_the_cache_untouched() {
+    for kind in [
+        "text/html",
+        "text/html; charset=utf-8",
+        "Application/XHTML+xml",
+        "text/plain",
+        "",
+    ] {
+        let hub = Hub::start();
+        hub.put_model();
+        hub.with(|state| state.fault = Some(Fault::SignsIn(kind)));
+        let mut user = User::of(&hub);
+        let error = message(user.model("org/model"));
+        assert!(
+            error.contains("config.json of org/model") && error.contains("an HTML page"),
+            "{kind}: {error}"
+        );
+        assert!(
+            error.contains("instead of the file (a proxy or sign-in page?)"),
+            "{kind}: {error}"
+        );
+        assert_eq!(user.blobs(), Vec::<String>::new(), "{kind}");
+        assert!(!user.settings.cache.join("models--org--model/refs").exists(), "{kind}");
+    }
+}
+
+#[test]
+fn a_range_that_begins_elsewhere_is_not_taken_for_the_rest() {
+    let hub = Hub::start();
+    let weights = hub.put_model();
+    hub.with(|state| {
+        state.fault = Some(Fault::LiesAboutRanges);
+        state.cuts = vec![300_000];
+    });
+    let mut user = User::of(&hub);
+    match user.model("org/model") {
+        Ok(found) => assert_eq!(std::fs::read(found.path.join("model.safetensors")).unwrap(), weights),
+        Err(error) => assert!(!user.blobs().contains(&sha256(&weights)), "{error:#}"),
+    }
+}
+
+#[test]
+fn what_an_earlier_start_left_of_another_content_is_not_gone_on_with() {
+    let hub = Hub::start();
+    let weights = hub.put_model();
+    let mut user = User::of(&hub);
+    let blobs = user.settings.cache.join("models--org--model/blobs");
+    std::fs::create_dir_all(&blobs).unwrap();
+    let config = sha256(br#"{"model_type":"llama"}"#);
+    std::fs::write(blobs.join(format!("{}.part", &config[..40])), b"<html>").unwrap();
+    std::fs::write(
+        blobs.join(format!("{}.part", sha256(&weights))),
+        noise(5_000)[1..].to_vec(),
+    )
+    .unwrap();
+    let found = user.model("org/model").unwrap();
+    assert_eq!(
+        std::fs::read(found.path.join("config.json")).unwrap(),
+        br#"{"model_type":"llama"}"#
+    );
+    assert_eq!(std::fs::read(found.path.join("model.safetensors")).unwrap(), weights);
+}
+
+/// The shared cases about the hub, each told by a test of this file in more forms: here as the program meets them.
+#[test]
+fn every_case_about_the_hub_ends_as_expected() {
+    let all = ["faults.jsonl", "reports.jsonl"].into_iter().flat_map(crate::cases);
+    for case in all.filter(|case| case["kind"].as_str().unwrap().starts_with("hub/")) {
+        let (hub, other) = (Hub::start(), Hub::start());
+        hub.put(
+            "models/org/name",
+            "main",
+            FIRST,
+            &small_files(&[("model.safetensors", &weights())]),
+        );
+        let token = match case["kind"].as_str().unwrap() {
+            "hub/token" => {
+                other.put(
+                    "models/org/name",
+                    "main",
+                    FIRST,
+                    &small_files(&[("model.safetensors", &weights())]),
+                );
+                hub.with(|state| state.moved_to = Some(format!("http://127.0.0.1:{}", other.port)));
+                Some(SECRET)
+            }
+            "hub/endless" => {
+                hub.with(|state| state.fault = Some(Fault::Endless));
+                None
+            }
+            "hub/page-instead-of-file" => {
+                hub.with(|state| state.fault = Some(Fault::SignsIn("text/html")));
+                None
+            }
+            other => panic!("no test for {other}: {case}"),
+        };
+        let home = tempfile::tempdir().unwrap();
+        let output = program(&hub, home.path(), token, &["fetch", "org/name"]);
+        let expected = &case["expected"];
+        let is_refused = expected["refused"].is_string() || expected["exit"] == 1;
+        assert_eq!(
+            output.status.code(),
+            Some(i32::from(is_refused)),
+            "{case}: {}",
+            errors(&output)
+        );
+        let words = expected["refused"].as_str().unwrap_or_default();
+        assert!(errors(&output).contains(words), "{case}: {}", errors(&output));
+        assert!(other.seen().iter().all(|seen| seen.authorization.is_none()), "{case}");
+        let kept = home.path().join("hf/hub/models--org--name/blobs");
+        let bytes: u64 = std::fs::read_dir(kept)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().metadata().unwrap().len())
+            .sum();
+        assert!(!is_refused || bytes == 0, "{case}: {bytes} bytes are kept");
+    }
 }

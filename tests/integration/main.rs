@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used)] // clippy knows test functions, not the helpers that they share
 
 mod browsing;
+mod chats;
 mod comparing;
 mod extraction;
 mod figures;
 mod floors;
 mod harness_files;
+mod hostile;
 mod hub;
 mod import;
 mod live;

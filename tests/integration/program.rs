@@ -54,7 +54,7 @@ impl Bench {
     }
 
     /// Runs what must be refused; gives exit code and the message.
-    fn refused(&self, arguments: &[&str]) -> (i32, String) {
+    pub fn refused(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         let code = output.status.code().unwrap_or(-1);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -64,7 +64,7 @@ impl Bench {
     }
 
     /// `run` over the embedded exam with the tiny model.
-    fn run_words<'a>(&'a self, benchmark: &'a str, out: &'a str) -> Vec<&'a str> {
+    pub fn run_words<'a>(&'a self, benchmark: &'a str, out: &'a str) -> Vec<&'a str> {
         vec![
             "run",
             "--model",

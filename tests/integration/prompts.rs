@@ -23,6 +23,7 @@ fn smollm2() -> ChatTemplate {
         source: SMOLLM2.into(),
         bos_token: Some("<|im_start|>".into()),
         eos_token: Some("<|im_end|>".into()),
+        ..ChatTemplate::default()
     }
 }
 

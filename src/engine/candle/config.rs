@@ -4,7 +4,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value};
 
-use super::rope::{Rope, RopeSpec};
+use super::rope::{LARGEST_HEAD, Rope, RopeSpec};
 
 /// One decoder family: the name people use, `model_type` in config.json, and the reference class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,7 +229,7 @@ impl Config {
                 self.heads
             );
             ensure!(
-                layer.head_dim > 0 && layer.head_dim <= 4096,
+                layer.head_dim > 0 && layer.head_dim <= LARGEST_HEAD,
                 "layer {index}: head_dim {}",
                 layer.head_dim
             );
@@ -281,10 +281,14 @@ fn text_part(outer: &Map<String, Value>) -> Result<&Map<String, Value>> {
 /// Token ids given as a number or a list of numbers.
 pub fn token_ids(value: Option<&Value>) -> Vec<u32> {
     match value {
-        Some(Value::Array(ids)) => ids.iter().filter_map(Value::as_u64).map(|id| id as u32).collect(),
-        Some(id) => id.as_u64().map(|id| id as u32).into_iter().collect(),
+        Some(Value::Array(ids)) => ids.iter().filter_map(token_id).collect(),
+        Some(id) => token_id(id).into_iter().collect(),
         None => Vec::new(),
     }
+}
+
+fn token_id(value: &Value) -> Option<u32> {
+    value.as_u64().and_then(|id| u32::try_from(id).ok())
 }
 
 /// A configuration's keys, with errors that name them. A key that is null counts as absent.
@@ -310,10 +314,10 @@ impl<'a> Keys<'a> {
     fn count_opt(&self, key: &str) -> Result<Option<usize>> {
         self.get(key)
             .map(|value| {
-                value
-                    .as_u64()
+                let count = value.as_u64().and_then(|n| u32::try_from(n).ok());
+                count
                     .map(|n| n as usize)
-                    .with_context(|| format!("{key} is {value}, not a count"))
+                    .with_context(|| format!("{key} is {value}, not a count of at most 32 bits"))
             })
             .transpose()
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use candle_core::quantized::gguf_file::{Content, Value};
 
 use super::config::{Activation, Config, LayerConfig, NormPlaces, QkNorm};
-use super::rope::Rope;
+use super::rope::{LARGEST_HEAD, Rope};
 use super::weights::{Weights, map_file};
 
 /// Architectures whose GGUF layout is known.
@@ -248,6 +248,12 @@ impl Metadata {
         }
         let window = self.count_of(&self.own("attention.sliding_window")).unwrap_or(0);
         let context = self.count("context_length")?;
+        ensure!(
+            u32::try_from(context).is_ok(),
+            "{}: {} is {context}",
+            self.path,
+            self.own("context_length")
+        );
         if window > 0 && window < context {
             let key = self.own("attention.sliding_window");
             bail!("{}: {key} {window} is not supported", self.path);
@@ -265,7 +271,7 @@ impl Metadata {
     fn rope(&self, head_dim: usize, weights: &Weights) -> Result<Rope> {
         let dims = self.count_of(&self.own("rope.dimension_count")).unwrap_or(head_dim);
         ensure!(
-            dims >= 2 && dims <= head_dim && dims.is_multiple_of(2),
+            dims >= 2 && dims <= head_dim.min(LARGEST_HEAD) && dims.is_multiple_of(2),
             "{}: rope over {dims} dimensions",
             self.path
         );

@@ -12,6 +12,7 @@ use super::kernel::Precision;
 use super::model::Model;
 use super::tensor::Place;
 use super::weights::Weights;
+use crate::guard::guarded;
 
 /// A model's files, opened but not yet read.
 #[derive(Debug)]
@@ -33,6 +34,23 @@ pub fn is_gguf(path: &Path) -> bool {
 
 /// Opens a model folder (with the configuration file of this name) or a GGUF file.
 pub fn open(path: &Path, config_name: &str) -> Result<Opened> {
+    let damaged = format!("{} is no usable model: reading its headers breaks down", path.display());
+    guarded(damaged, || open_files(path, config_name))
+}
+
+/// What a settings file says; none is as large as this allows.
+pub fn read_settings(path: &Path) -> Result<Vec<u8>> {
+    const LARGEST: u64 = 512 << 20;
+    let size = path.metadata()?.len();
+    ensure!(
+        size <= LARGEST,
+        "{} has {size} bytes, more than any settings file",
+        path.display()
+    );
+    Ok(std::fs::read(path)?)
+}
+
+fn open_files(path: &Path, config_name: &str) -> Result<Opened> {
     if path.is_file() {
         ensure!(
             is_gguf(path),
@@ -53,9 +71,10 @@ pub fn open(path: &Path, config_name: &str) -> Result<Opened> {
     }
     ensure!(path.is_dir(), "{} does not exist", path.display());
     let config_path = path.join(config_name);
-    let text = std::fs::read_to_string(&config_path)
+    let text = read_settings(&config_path)
         .with_context(|| format!("{} is not readable: a model folder needs it", config_path.display()))?;
-    let config = Config::from_json(&text).with_context(|| config_path.display().to_string())?;
+    let config =
+        Config::from_json(&String::from_utf8_lossy(&text)).with_context(|| config_path.display().to_string())?;
     let weights = Weights::open_folder(path)?;
     let layout = Layout::of_folder(&weights).with_context(|| path.display().to_string())?;
     Ok(Opened {

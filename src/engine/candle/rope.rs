@@ -16,6 +16,9 @@ pub struct Rope {
     pub longest: Option<usize>,
 }
 
+/// More dimensions than a head of any model has.
+pub const LARGEST_HEAD: usize = 4096;
+
 impl Rope {
     /// Plain frequencies: theta^(-2i/dims).
     pub fn plain(theta: f64, dims: usize) -> Rope {
@@ -83,6 +86,11 @@ impl RopeSpec<'_> {
                 allowed.join(", ")
             );
         }
+        ensure!(
+            self.head_dim <= LARGEST_HEAD,
+            "a head has {} dimensions (head_dim, or hidden_size over num_attention_heads); at most {LARGEST_HEAD} are read",
+            self.head_dim
+        );
         ensure!(
             self.theta > 1.0 && self.theta.is_finite(),
             "rope_theta {} is out of range",

@@ -256,6 +256,11 @@ impl<'a, 'w> Run<'a, 'w> {
     }
 
     pub fn tell(&mut self, event: Event) -> ControlFlow<()> {
+        // Nothing is told that was read by a tokenizer that broke down.
+        if let Some(failure) = self.engine.tokenizer.failure() {
+            self.failure = Some(failure);
+            return ControlFlow::Break(());
+        }
         (self.watch)(event)
     }
 

@@ -1,7 +1,10 @@
 //! Text to tokens and back: a tokenizer.json, or the tokenizer that a GGUF file's metadata describes; which tokens begin
 //! and end a text; the chat template.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use candle_core::quantized::gguf_file::Value as GgufValue;
@@ -17,7 +20,9 @@ use tokenizers::{AddedToken, PreTokenizerWrapper, SplitDelimiterBehavior};
 
 use super::config::{Config, token_ids};
 use super::gguf::Metadata;
+use super::open::read_settings;
 use crate::engine::ChatTemplate;
+use crate::guard::guarded;
 use crate::text::hex;
 
 /// How special tokens are added around a text.
@@ -34,9 +39,15 @@ enum Adding {
 #[derive(Debug)]
 pub struct Tokenizer {
     inner: tokenizers::Tokenizer,
+    /// The file it was read from.
+    path: String,
     adding: Adding,
     bos: Option<(u32, String)>,
     eos_text: Option<String>,
+    /// Special tokens beside those two, by the name that chat templates give them.
+    others: BTreeMap<String, String>,
+    /// Why its crate could not decode.
+    failure: OnceLock<String>,
     /// Tokens that end a completion.
     pub eos: Vec<u32>,
     pub template: Option<String>,
@@ -63,37 +74,48 @@ impl Tokenizer {
     /// chat_template.jinja say.
     pub fn from_folder(folder: &Path, config: &Config) -> Result<Tokenizer> {
         let path = folder.join("tokenizer.json");
-        let bytes = std::fs::read(&path)
+        let bytes = read_settings(&path)
             .with_context(|| format!("{} is not readable: a model needs its tokenizer", path.display()))?;
         let broken = |error| anyhow!("{} is not a tokenizer: {error}", path.display());
-        let mut inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(broken)?;
-        // What the file says of batches is not about single texts.
-        inner.with_truncation(None).map_err(broken)?.with_padding(None);
+        let inner = guarded(Breakdown(&path.display().to_string()), || {
+            let mut inner = tokenizers::Tokenizer::from_bytes(&bytes).map_err(broken)?;
+            // What the file says of batches is not about single texts.
+            inner.with_truncation(None).map_err(broken)?.with_padding(None);
+            Ok(inner)
+        })?;
         let settings = read_json(&folder.join("tokenizer_config.json"))?;
+        let map = read_json(&folder.join("special_tokens_map.json")).unwrap_or_default();
         let generation = read_json(&folder.join("generation_config.json"))?;
-        let token = |key: &str| token_text(settings.get(key));
-        let bos_text = token("bos_token").or_else(|| config.bos.and_then(|id| inner.id_to_token(id)));
+        // Where the settings speak of a token, a null says that there is none.
+        let token = |key: &str| settings.get(key).or_else(|| map.get(key)).map(token_text);
+        let by_id = |id: Option<u32>| id.and_then(|id| inner.id_to_token(id));
+        let bos_text = token("bos_token").unwrap_or_else(|| by_id(config.bos));
         let bos = bos_text.and_then(|text| inner.token_to_id(&text).map(|id| (id, text)));
-        let eos_text = token("eos_token").or_else(|| config.eos.first().and_then(|id| inner.id_to_token(*id)));
+        let eos_text = token("eos_token").unwrap_or_else(|| by_id(config.eos.first().copied()));
+        let others = OTHERS
+            .into_iter()
+            .filter_map(|(key, _)| Some((key.to_owned(), token(key)??)));
         let mut eos = config.eos.clone();
         eos.extend(token_ids(generation.get("eos_token_id")));
         eos.extend(eos_text.as_ref().and_then(|text| inner.token_to_id(text)));
-        let template = match std::fs::read_to_string(folder.join("chat_template.jinja")) {
-            Ok(template) => Some(template),
-            Err(_) => chat_template(settings.get("chat_template")),
+        let template = match read_settings(&folder.join("chat_template.jinja")).map(String::from_utf8) {
+            Ok(Ok(template)) => Some(template),
+            _ => chat_template(settings.get("chat_template")),
         };
-        let adding = adding_of(&settings, bos.is_some());
-        let sha256 = hex(&Sha256::digest(&bytes));
-        Ok(Tokenizer {
+        Tokenizer {
+            path: path.display().to_string(),
+            adding: adding_of(&settings, bos.is_some()),
+            others: others.collect(),
+            sha256: hex(&Sha256::digest(&bytes)),
+            failure: OnceLock::new(),
             inner,
-            adding,
             bos,
             eos_text,
             eos,
             template,
-            sha256,
         }
-        .with_turn_ends())
+        .with_turn_ends()
+        .tried()
     }
 
     /// Builds the tokenizer that a GGUF file describes. Unknown kinds are refused, never guessed.
@@ -113,10 +135,16 @@ impl Tokenizer {
         let tokens = texts(metadata, "tokenizer.ggml.tokens")?;
         let merges = texts(metadata, "tokenizer.ggml.merges")?;
         let types = metadata.get("tokenizer.ggml.token_type");
-        let mut inner = byte_pair_tokenizer(words, &tokens, &merges).with_context(|| path.clone())?;
-        add_special_tokens(&mut inner, &tokens, types)?;
+        let inner = guarded(Breakdown(path), || {
+            let mut inner = byte_pair_tokenizer(words, &tokens, &merges).with_context(|| path.clone())?;
+            add_special_tokens(&mut inner, &tokens, types)?;
+            Ok(inner)
+        })?;
         let text_of = |id: usize| tokens.get(id).map(|text| (id as u32, (*text).to_string()));
         let special = |key: &str| metadata.count_of(&format!("tokenizer.ggml.{key}")).and_then(text_of);
+        let others = OTHERS
+            .into_iter()
+            .filter_map(|(name, key)| Some((name.to_owned(), special(key)?.1)));
         let bos = special("bos_token_id");
         let eos = special("eos_token_id");
         // llama.cpp adds one for Llama 3's kind unless the file says otherwise.
@@ -132,7 +160,10 @@ impl Tokenizer {
             hasher.update(part.as_bytes());
             hasher.update([0]);
         }
-        let tokenizer = Tokenizer {
+        Tokenizer {
+            path: path.clone(),
+            others: others.collect(),
+            failure: OnceLock::new(),
             inner,
             adding: if adds_bos && bos.is_some() {
                 Adding::Bos
@@ -147,14 +178,30 @@ impl Tokenizer {
             bos,
             template: metadata.text("tokenizer.chat_template").map(Into::into),
             sha256: hex(&hasher.finalize()),
-        };
-        Ok(tokenizer.with_turn_ends())
+        }
+        .with_turn_ends()
+        .tried()
+    }
+
+    /// Encodes and decodes a few words, so that what its crate panics at is told before anything is asked.
+    fn tried(self) -> Result<Tokenizer> {
+        match self.encode("What is 1 + 1? Æ\n", true) {
+            Ok(tokens) => _ = self.decode(&tokens),
+            Err(error) if error.to_string() == Breakdown(&self.path).to_string() => return Err(error),
+            // A small vocabulary may lack these words.
+            Err(_) => {}
+        }
+        self.failure().map_or(Ok(self), Err)
     }
 
     /// Reads the tokenizer.json beside a GGUF file; the file's own metadata tells what settings files there do not.
     pub fn beside_gguf(folder: &Path, metadata: &Metadata, config: &Config) -> Result<Tokenizer> {
         let mut config = config.clone();
-        let id = |key: &str| metadata.count_of(&format!("tokenizer.ggml.{key}")).map(|id| id as u32);
+        let id = |key: &str| {
+            metadata
+                .count_of(&format!("tokenizer.ggml.{key}"))
+                .and_then(|id| u32::try_from(id).ok())
+        };
         config.bos = id("bos_token_id");
         config.eos = ["eos_token_id", "eot_token_id"].into_iter().filter_map(id).collect();
         let mut tokenizer = Tokenizer::from_folder(folder, &config)?;
@@ -190,20 +237,38 @@ impl Tokenizer {
         } else {
             Adding::Nothing
         };
-        let encoding = self.inner.encode_fast(text, adding == Adding::Own);
-        let encoding = encoding.map_err(|error| anyhow!("the text cannot be tokenized: {error}"))?;
+        let encoding = guarded(Breakdown(&self.path), || {
+            let encoding = self.inner.encode_fast(text, adding == Adding::Own);
+            encoding.map_err(|error| anyhow!("the text cannot be tokenized: {error}"))
+        })?;
         let bos = self.bos.as_ref().filter(|_| adding == Adding::Bos).map(|(id, _)| *id);
         Ok(bos.into_iter().chain(encoding.get_ids().iter().copied()).collect())
     }
 
-    /// Text of tokens, special ones left out.
+    /// Text of tokens, special ones left out; see [`Tokenizer::failure`].
     pub fn decode(&self, tokens: &[u32]) -> String {
-        self.inner.decode(tokens, true).unwrap_or_default()
+        self.decode_as(tokens, true)
     }
 
     /// Text of one token, special ones by their name.
     pub fn token_text(&self, token: u32) -> String {
-        self.inner.decode(&[token], false).unwrap_or_default()
+        self.decode_as(&[token], false)
+    }
+
+    fn decode_as(&self, tokens: &[u32], skips_special: bool) -> String {
+        let text = guarded(Breakdown(&self.path), || {
+            let text = self.inner.decode(tokens, skips_special);
+            text.map_err(|error| anyhow!("{} cannot decode: {error}", self.path))
+        });
+        text.unwrap_or_else(|error| {
+            self.failure.get_or_init(|| error.to_string());
+            String::new()
+        })
+    }
+
+    /// Why some text could not be decoded, if that happened.
+    pub fn failure(&self) -> Option<anyhow::Error> {
+        self.failure.get().map(|reason| anyhow!("{reason}"))
     }
 
     /// The token that stands for an empty context: beginning of sequence, else end.
@@ -221,7 +286,30 @@ impl Tokenizer {
             source,
             bos_token,
             eos_token,
+            tokens: self.others.clone(),
         })
+    }
+}
+
+/// Special tokens that chat templates may name, by their keys in tokenizer_config.json and in GGUF metadata.
+const OTHERS: [(&str, &str); 5] = [
+    ("unk_token", "unknown_token_id"),
+    ("sep_token", "seperator_token_id"),
+    ("pad_token", "padding_token_id"),
+    ("cls_token", "cls_token_id"),
+    ("mask_token", "mask_token_id"),
+];
+
+/// What is told where the crate of tokenizers panics.
+struct Breakdown<'a>(&'a str);
+
+impl fmt::Display for Breakdown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is not a usable tokenizer: the tokenizer library breaks down over it",
+            self.0
+        )
     }
 }
 
@@ -231,15 +319,15 @@ fn missing(path: &str, key: &str) -> String {
 
 /// A JSON object in a file; an empty one where there is no file.
 fn read_json(path: &Path) -> Result<Value> {
-    match std::fs::read(path) {
-        Err(_) => Ok(Value::Null),
-        Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("{} is not JSON", path.display())),
+    if !path.is_file() {
+        return Ok(Value::Null);
     }
+    let bytes = read_settings(path)?;
+    serde_json::from_slice(&bytes).with_context(|| format!("{} is not JSON", path.display()))
 }
 
 /// A special token given as text or as an object with its text.
-fn token_text(value: Option<&Value>) -> Option<String> {
-    let value = value?;
+fn token_text(value: &Value) -> Option<String> {
     value
         .as_str()
         .or_else(|| value.get("content").and_then(Value::as_str))
@@ -408,7 +496,7 @@ mod tests {
         let named = serde_json::json!([{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]);
         assert_eq!(chat_template(Some(&named)).as_deref(), Some("d"));
         assert_eq!(
-            token_text(Some(&serde_json::json!({"content": "<s>"}))).as_deref(),
+            token_text(&serde_json::json!({"content": "<s>"})).as_deref(),
             Some("<s>")
         );
     }

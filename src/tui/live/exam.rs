@@ -8,6 +8,7 @@ use crate::engine::{LanePulse, Pulse};
 use crate::extract::Rule;
 use crate::record::{Finish, INVALID, Record, letter_index};
 use crate::run;
+use crate::run::failing::Failing;
 use crate::stats::{Growing, Letters, Tally, mean};
 use crate::trace::Rows;
 
@@ -47,6 +48,7 @@ pub struct ExamState {
     pub finishes: [(Finish, usize); 4],
     /// Rows that the engine could not answer.
     pub errors: usize,
+    pub failing: Failing,
     /// Most options of a question so far.
     pub options: usize,
     pub attempts: Attempts,
@@ -92,6 +94,7 @@ impl ExamState {
             causes: Vec::new(),
             finishes: [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error].map(|finish| (finish, 0)),
             errors: 0,
+            failing: Failing::default(),
             options: 0,
             pace: Pace::default(),
             tokens: Tokens::default(),
@@ -152,6 +155,7 @@ impl ExamState {
         {
             *count += 1;
         }
+        self.failing.hear(record);
         let is_failed = |flag: &String| flag == "error" || flag == "too_long";
         self.errors += usize::from(record.finish == Some(Finish::Error) || record.flags.iter().any(is_failed));
         let Some(cause) = cause(record, rule) else { return };

@@ -369,9 +369,10 @@ impl Live {
                 thousands(planned)
             )),
             Stage::Ended { is_stopped: false } => Some(format!(
-                "done, {} rows in {}{saved}",
+                "done, {} rows in {}{saved}{}",
                 thousands(done),
-                duration(self.elapsed())
+                duration(self.elapsed()),
+                self.failed()
             )),
             Stage::Failed(_) if done == 0 => Some("failed before the first answer".to_owned()),
             Stage::Failed(_) => Some(format!(
@@ -380,6 +381,12 @@ impl Live {
                 thousands(planned)
             )),
         }
+    }
+
+    /// What failed as a whole, to go on a line.
+    fn failed(&self) -> String {
+        let told = |state: &ExamState| Some(format!("; {}: {}", state.exam.benchmark, state.failing.told()?));
+        self.exams.iter().filter_map(told).collect()
     }
 
     /// The folder that holds all exams of the run.

@@ -96,6 +96,9 @@ pub fn errors(state: &ExamState) -> (String, Role) {
 
 /// Accuracy with its interval, or the mean of the categories.
 pub fn accuracy(live: &Live, state: &ExamState) -> String {
+    if let Some(failed) = state.failing.told() {
+        return format!("! {failed}");
+    }
     if live.is_by_category {
         let ((mean, of), all) = (state.accuracy_by_category(), state.categories.len());
         return format!("accuracy {}, mean of {} categories", percent(mean), some_of(of, all));

@@ -1,7 +1,8 @@
-//! The parquet reader may panic on damaged pages instead of failing: here that becomes an error, and is not told as a
-//! crash of the program.
+//! Readers of other crates may panic on damaged data instead of failing: here that becomes an error, and is not told as
+//! a crash of the program.
 
 use std::cell::Cell;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
@@ -16,8 +17,8 @@ pub fn is_guarded() -> bool {
     GUARDED.get()
 }
 
-/// Reads damaged data safely: a panic of the reader is an error.
-pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Reads damaged data safely: a panic of the reader is an error that says so.
+pub fn guarded<T>(damaged: impl fmt::Display, work: impl FnOnce() -> Result<T>) -> Result<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let before = take_hook();
@@ -32,7 +33,7 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     GUARDED.set(outer);
     match outcome {
         Ok(result) => result,
-        Err(_) => bail!("the parquet file is damaged"),
+        Err(_) => bail!("{damaged}"),
     }
 }
 
@@ -42,9 +43,9 @@ mod tests {
 
     #[test]
     fn a_panic_inside_is_an_error_and_the_thread_is_unguarded_again() {
-        let error = guarded(|| -> Result<()> { panic!("page 3") }).unwrap_err();
-        assert!(error.to_string().contains("damaged"), "{error}");
+        let error = guarded("it is damaged", || -> Result<()> { panic!("page 3") }).unwrap_err();
+        assert_eq!(error.to_string(), "it is damaged");
         assert!(!is_guarded());
-        assert_eq!(guarded(|| Ok(7)).unwrap(), 7);
+        assert_eq!(guarded("", || Ok(7)).unwrap(), 7);
     }
 }
