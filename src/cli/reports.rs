@@ -328,13 +328,21 @@ fn compare_table(report: &CompareReport) -> Result<()> {
         thousands(report.neither)
     )?;
     let signed = |points: f64| format!("{:+.1}", 100.0 * points);
-    let interval = report.ci95.map_or_else(String::new, |[low, high]| {
-        format!(" [{}, {}]", signed(low), signed(high))
-    });
+    let points = |difference: Option<f64>, ci95: Option<[f64; 2]>| {
+        let limits = ci95.map(|[low, high]| format!(" [{}, {}]", signed(low), signed(high)));
+        let difference = difference.map_or_else(|| "-".to_owned(), signed);
+        format!("{difference} points{}", limits.unwrap_or_default())
+    };
+    let exams = report.exams.iter();
+    let exams = exams.map(|exam| format!("{} {}", safe_line(&exam.name), points(exam.difference, exam.ci95)));
+    let differences = if report.exams.is_empty() {
+        points(report.difference, report.ci95)
+    } else {
+        exams.collect::<Vec<_>>().join("   ")
+    };
     writeln!(
         out,
-        "A - B {} points{interval} ({})   exact McNemar p {}",
-        report.difference.map_or_else(|| "-".to_owned(), signed),
+        "A - B {differences} ({})   exact McNemar p {}",
         report.ci_kind,
         if report.p > 0.0 {
             format!("{:.2e}", report.p)

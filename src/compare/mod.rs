@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::record::INVALID;
 use crate::stats::{Clusters, Grouped, Interval, Questions, Scope, Slice, fold};
-use crate::trace::Rows;
+use crate::trace::{Names, Rows};
 
 pub use pairing::{Pairing, pair};
 pub use report::{CategoryReport, CompareReport, SideReport};
@@ -111,6 +111,8 @@ pub struct Comparison {
     pub overall: Difference,
     /// By A's categories, in order of first appearance.
     pub categories: Vec<Difference>,
+    /// By A's exams.
+    pub exams: Vec<Difference>,
     /// The paired rows of A and of B by exam.
     pub sides: [Grouped<Arc<str>>; 2],
     /// Two-sided exact McNemar test over the pairs; 1 where nothing differs.
@@ -130,20 +132,8 @@ impl Comparison {
     pub fn over(pairing: Pairing, a: &Rows, b: &Rows) -> Comparison {
         let quadrant = |(x, y): &(u32, u32)| Quadrant::of(a.correct[*x as usize], b.correct[*y as usize]);
         let questions = Questions::of(Slice::all(a));
-        let mut overall = Sums::default();
-        let mut categories = vec![Sums::default(); a.category.list().len()];
-        let numbered = questions.numbers_of(pairing.pairs.iter().map(|pair| pair.0));
-        let items = numbered
-            .zip(&pairing.pairs)
-            .map(|((row, question), pair)| (question, a.category.code(row), Counts::one(quadrant(pair))));
-        fold(questions.len(), items, |scope, counts| match scope {
-            Scope::Question => overall.add(counts),
-            Scope::Group(category) => categories[category as usize].add(counts),
-        });
-        let named = categories
-            .into_iter()
-            .zip(a.category.list())
-            .filter(|(sums, _)| sums.counts.pairs() > 0);
+        let (overall, categories) = differences(a, &questions, &a.category, &pairing, quadrant);
+        let (_, exams) = differences(a, &questions, &a.benchmark, &pairing, quadrant);
         let Counts { a_only, b_only, .. } = overall.counts;
         let outcomes = pairing.pairs.iter().map(quadrant);
         let side_a = by_exam(a, &questions, pairing.pairs.iter().map(|pair| pair.0));
@@ -157,7 +147,8 @@ impl Comparison {
             log10_p: mcnemar_log10(a_only, b_only),
             decision: decide(outcomes),
             overall: overall.difference(String::new()),
-            categories: named.map(|(sums, name)| sums.difference(name.to_string())).collect(),
+            categories,
+            exams,
             sides: [side_a, side_b],
             pairing,
         }
@@ -174,6 +165,31 @@ impl Comparison {
         let differs = |(x, y): &(u32, u32)| a.pick.get(*x as usize) != b.pick.get(*y as usize);
         self.pairing.pairs.iter().copied().filter(differs).collect()
     }
+}
+
+/// Over all pairs, and by the names of a column of A.
+fn differences(
+    a: &Rows,
+    questions: &Questions,
+    names: &Names,
+    pairing: &Pairing,
+    quadrant: impl Fn(&(u32, u32)) -> Quadrant,
+) -> (Sums, Vec<Difference>) {
+    let mut overall = Sums::default();
+    let mut parts = vec![Sums::default(); names.list().len()];
+    let numbered = questions.numbers_of(pairing.pairs.iter().map(|pair| pair.0));
+    let items = numbered
+        .zip(&pairing.pairs)
+        .map(|((row, question), pair)| (question, names.code(row), Counts::one(quadrant(pair))));
+    fold(questions.len(), items, |scope, counts| match scope {
+        Scope::Question => overall.add(counts),
+        Scope::Group(code) => parts[code as usize].add(counts),
+    });
+    let named = parts.into_iter().zip(names.list());
+    let differences = named
+        .filter(|(sums, _)| sums.counts.pairs() > 0)
+        .map(|(sums, name)| sums.difference(name.to_string()));
+    (overall, differences.collect())
 }
 
 fn by_exam(rows: &Rows, questions: &Questions, picked: impl Iterator<Item = u32>) -> Grouped<Arc<str>> {

@@ -22,7 +22,7 @@ pub struct CompareReport {
     pub a_only: usize,
     pub b_only: usize,
     pub neither: usize,
-    /// Accuracy of A less that of B over the pairs.
+    /// Accuracy of A less that of B over the pairs: never over two exams; null then, and `exams` tells.
     pub difference: Option<f64>,
     pub ci95: Option<[f64; 2]>,
     /// `paired`, or `clustered` where several attempts of a question are in.
@@ -36,6 +36,8 @@ pub struct CompareReport {
     /// Where it was not: pairs that it would take.
     pub needed: Option<usize>,
     pub categories: Vec<CategoryReport>,
+    /// By exam, where there are several.
+    pub exams: Vec<CategoryReport>,
     pub changed_questions: Vec<ChangedReport>,
     /// Whether the pairs were asked with the same prompts, by their hashes; null where not both store them.
     pub same_prompt: Option<bool>,
@@ -90,9 +92,10 @@ impl CompareReport {
         let Comparison { pairing, overall, .. } = comparison;
         let counts = overall.counts;
         let pairs = counts.pairs();
+        let several = comparison.exams.len() > 1;
+        let exams = comparison.exams.iter().filter(|_| several);
         let side = |trace: &Trace, at: usize, unpaired: usize| {
             let sums = &comparison.sides[at];
-            let several = sums.len() > 1;
             let one = (!several).then_some(&sums.total).map(exam_report);
             let exams = sums.iter().filter(|_| several);
             SideReport {
@@ -116,8 +119,8 @@ impl CompareReport {
             a_only: counts.a_only,
             b_only: counts.b_only,
             neither: counts.neither,
-            difference: overall.difference,
-            ci95: limits(overall),
+            difference: overall.difference.filter(|_| !several),
+            ci95: limits(overall).filter(|_| !several),
             ci_kind: if overall.is_clustered { "clustered" } else { "paired" },
             p: comparison.p,
             log10_p: comparison.log10_p,
@@ -125,6 +128,7 @@ impl CompareReport {
             decided_at: comparison.decision.at,
             needed: comparison.decision.needed,
             categories: comparison.categories.iter().map(category_report).collect(),
+            exams: exams.map(category_report).collect(),
             same_prompt,
             warnings: warnings(comparison).into_iter().chain(prompt_warning).collect(),
             changed_questions: changed,

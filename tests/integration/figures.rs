@@ -310,6 +310,9 @@ fn check_compare(shape: &Shape, figures: &[Figure], folder: &Path) {
     );
     let (left, right) = (left.to_str().unwrap(), right.to_str().unwrap());
     let report: Value = serde_json::from_str(&markbook(folder, &["compare", left, right, "--json"])).unwrap();
+    assert_eq!(report["difference"].is_null(), figures.len() > 1, "{}", shape.name);
+    let is_one = screen.contains("A - B   ");
+    assert_eq!(is_one, figures.len() == 1, "{}:\n{screen}", shape.name);
     for side in ["a", "b"] {
         let side = &report[side];
         let runs: Vec<Value> = match side["exams"].as_object() {

@@ -199,9 +199,21 @@ impl Compare {
         let Some(difference) = overall.difference else {
             return vec!["no rows are paired".to_owned()];
         };
-        let mut lines = vec![format!("A - B   {:+.1} points", difference * 100.0)];
-        if let Some((low, high)) = overall.interval.map(Interval::limits) {
-            lines.push(format!("CI95    {:+.1} to {:+.1}", low * 100.0, high * 100.0));
+        let points = |limits: (f64, f64)| format!("{:+.1} to {:+.1}", limits.0 * 100.0, limits.1 * 100.0);
+        let mut lines = Vec::new();
+        if comparison.exams.len() > 1 {
+            // Exams have each their own accuracy, and none together.
+            for exam in &comparison.exams {
+                let limits = exam
+                    .interval
+                    .map_or_else(String::new, |interval| points(interval.limits()));
+                let gap = exam.difference.unwrap_or(0.0) * 100.0;
+                lines.push(format!("{} {gap:+.1}  {limits}", one_line(&exam.name, 12, false)));
+            }
+        } else {
+            lines.push(format!("A - B   {:+.1} points", difference * 100.0));
+            let interval = overall.interval.map(Interval::limits);
+            lines.extend(interval.map(|limits| format!("CI95    {}", points(limits))));
         }
         let z = overall.counts.z().map_or("-".to_owned(), |z| format!("{:.1}", z.abs()));
         lines.push(format!("McNemar z {z}  {}", chance(comparison.p, comparison.log10_p)));
@@ -228,7 +240,9 @@ impl Compare {
             count(Quadrant::Both),
             count(Quadrant::Neither)
         );
-        if let (Some(difference), Some((low, high))) = (overall.difference, overall.interval.map(Interval::limits)) {
+        let limits = overall.interval.map(Interval::limits);
+        let limits = limits.filter(|_| self.tallied.comparison.exams.len() < 2);
+        if let (Some(difference), Some((low, high))) = (overall.difference, limits) {
             text.push_str(&format!(
                 "  {:+.1} [{:.1},{:.1}]",
                 difference * 100.0,
