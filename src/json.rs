@@ -97,8 +97,8 @@ pub fn write(value: &Value, form: &Form) -> String {
     text
 }
 
-/// Python's `repr` of a float: shortest digits that read back the same, an exponent from 1e16 up and below 1e-4; NaN
-/// and the infinities as `json.dumps` spells them.
+/// Python's `repr` of a float: the nearest of the shortest digits that read back the same, of two as near the even one; an
+/// exponent from 1e16 up and below 1e-4; NaN and the infinities as `json.dumps` spells them.
 pub fn python_float(value: f64) -> String {
     if !value.is_finite() {
         let name = if value.is_nan() { "NaN" } else { "Infinity" };
@@ -108,15 +108,30 @@ pub fn python_float(value: f64) -> String {
             name.to_owned()
         };
     }
-    let scientific = format!("{value:e}");
+    let scientific = shortest(value);
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
-    match exponent.parse::<i32>() {
-        Ok(power) if value != 0.0 && !(-4..16).contains(&power) => {
-            let sign = if power < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", power.unsigned_abs())
-        }
-        _ => format!("{value:?}"),
+    let power: i32 = exponent.parse().unwrap_or(0);
+    if !(-4..16).contains(&power) {
+        let sign = if power < 0 { '-' } else { '+' };
+        return format!("{digits}e{sign}{:02}", power.unsigned_abs());
     }
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
+    let digits = digits.replace('.', "");
+    if power < 0 {
+        return format!("{sign}0.{}{digits}", "0".repeat(power.unsigned_abs() as usize - 1));
+    }
+    let whole = power.unsigned_abs() as usize + 1;
+    let fraction = digits.get(whole..).filter(|rest| !rest.is_empty()).unwrap_or("0");
+    format!("{sign}{:0<whole$}.{fraction}", &digits[..whole.min(digits.len())])
+}
+
+/// A finite float as `-d.ddde-d`. Rust's own shortest digits take the upper of two as near; its rounding to a number of
+/// digits takes the even one, as Python does, and is the same number but where a power of two has a nearer neighbour below.
+fn shortest(value: f64) -> String {
+    let upper = format!("{value:e}");
+    let digits = upper.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit);
+    let even = format!("{value:.*e}", digits.count() - 1);
+    if even.parse() == Ok(value) { even } else { upper }
 }
 
 fn by_text(text: &str) -> Value {
@@ -296,6 +311,37 @@ mod tests {
             python_json(&row, Layout::OneLine),
             r#"{"a": [1, 2.5], "b": {}, "c": "x"}"#
         );
+    }
+
+    #[test]
+    fn six_hundred_thousand_floats_are_written_as_python_writes_them() {
+        use sha2::{Digest, Sha256};
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut values = Vec::new();
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let high = (state >> 32) as u32;
+            let drawn = [f64::from_bits(state), f64::from(f32::from_bits(high))];
+            values.extend(drawn.into_iter().filter(|value| value.is_finite()));
+            // As log-likelihoods are: single precision, from -0.01 down.
+            values.push(-f64::from(f32::from_bits(0x3c00_0000 + high % 0x0680_0000)));
+        }
+        for power in -1074..1024 {
+            let two = 2_f64.powi(power.max(-1022)) * 2_f64.powi((power + 1022).min(0));
+            values.extend([two, two * 1.5]);
+        }
+        let written = |text: String| -> f64 { text.parse().unwrap() };
+        for power in -30..30 {
+            let ends = ["1", "9.999999999999999", "-1.5"].map(|digits| written(format!("{digits}e{power}")));
+            values.extend(ends);
+        }
+        assert_eq!(values.len(), 603_561);
+        let mut digest = Sha256::new();
+        values.iter().for_each(|value| digest.update(python_float(*value) + "\n"));
+        // Of `repr` over the same numbers, by CPython 3.12.
+        let python = "9afbaa3f59fb9af51a6bc77b5eed96fd97d791a2448d6a22ed81b31638abe25a";
+        let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, python);
     }
 
     #[test]
