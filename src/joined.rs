@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::notes::Notes;
 use crate::record::Record;
-use crate::trace::{Field, Rows, Texts, Trace};
+use crate::trace::{Field, Member, Rows, Texts, Trace};
 
 struct Joined {
     /// The first row of each part, and its texts.
@@ -86,6 +86,11 @@ impl Texts for Joined {
 
     fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
         self.by_part(rows, |texts, rows| texts.source_lines(rows))
+    }
+
+    fn place(&self, row: usize) -> Option<(PathBuf, u64)> {
+        let (local, texts) = self.part(row).ok()?;
+        texts.place(local)
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -195,6 +200,14 @@ pub fn part_runs(traces: Vec<Trace>) -> Result<Vec<Trace>> {
     runs.into_iter().map(join).collect()
 }
 
+/// Whether traces are parts of one run.
+pub fn is_one_run(traces: &[Trace]) -> bool {
+    let pairs = traces.iter().enumerate();
+    pairs
+        .flat_map(|(at, one)| traces[at + 1..].iter().map(move |other| (one, other)))
+        .all(|(one, other)| are_one_run(one, other))
+}
+
 /// Whether two traces may be of one model: the same is named, or none for one of them and they lie together.
 fn may_be_one_model(one: &Trace, other: &Trace) -> bool {
     let folder = |trace: &Trace| match &trace.path {
@@ -259,6 +272,7 @@ fn joined(mut traces: Vec<Trace>, are_attempts: bool) -> Result<Trace> {
     let mut parts = Vec::new();
     let mut notices = Vec::new();
     let mut names: Vec<String> = Vec::new();
+    let mut members = Vec::new();
     for (number, trace) in traces.iter().enumerate() {
         parts.push((rows.len(), Arc::clone(&trace.texts)));
         let first = rows.len();
@@ -267,6 +281,10 @@ fn joined(mut traces: Vec<Trace>, are_attempts: bool) -> Result<Trace> {
             rows.attempt[first..].fill(u16::try_from(number).unwrap_or(u16::MAX));
         }
         notices.extend(trace.notices.iter().cloned());
+        members.extend(trace.members().into_iter().map(|member| Member {
+            first: first + member.first,
+            ..member
+        }));
         if !names.contains(&trace.name) {
             names.push(trace.name.clone());
         }
@@ -285,6 +303,7 @@ fn joined(mut traces: Vec<Trace>, are_attempts: bool) -> Result<Trace> {
         manifest: None,
         notices,
         rule,
+        members,
     })
 }
 

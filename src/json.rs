@@ -129,7 +129,10 @@ pub fn python_float(value: f64) -> String {
 /// digits takes the even one, as Python does, and is the same number but where a power of two has a nearer neighbour below.
 fn shortest(value: f64) -> String {
     let upper = format!("{value:e}");
-    let digits = upper.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit);
+    let digits = upper
+        .bytes()
+        .take_while(|byte| *byte != b'e')
+        .filter(u8::is_ascii_digit);
     let even = format!("{value:.*e}", digits.count() - 1);
     if even.parse() == Ok(value) { even } else { upper }
 }
@@ -319,7 +322,9 @@ mod tests {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut values = Vec::new();
         for _ in 0..200_000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let high = (state >> 32) as u32;
             let drawn = [f64::from_bits(state), f64::from(f32::from_bits(high))];
             values.extend(drawn.into_iter().filter(|value| value.is_finite()));
@@ -337,7 +342,9 @@ mod tests {
         }
         assert_eq!(values.len(), 603_561);
         let mut digest = Sha256::new();
-        values.iter().for_each(|value| digest.update(python_float(*value) + "\n"));
+        values
+            .iter()
+            .for_each(|value| digest.update(python_float(*value) + "\n"));
         // Of `repr` over the same numbers, by CPython 3.12.
         let python = "9afbaa3f59fb9af51a6bc77b5eed96fd97d791a2448d6a22ed81b31638abe25a";
         let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();

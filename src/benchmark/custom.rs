@@ -43,6 +43,7 @@ const GENERATE: Style = Style {
     method: Method::Generate {
         rule: "lm_eval_mmlu_pro",
         stops: &["Question:"],
+        max_tokens: 2048,
     },
     description: "The following are multiple choice questions (with answers) about {subject}. Think step by step and then finish your answer with \"the answer is (X)\" where X is the correct letter choice.\n",
     block: "Question:\n{question}\nOptions:\n{options}Answer: Let's think step by step.",

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::{Dataset, PromptPlan, Prompter, Question};
+use super::{Dataset, Examples, PromptPlan, Prompter, Question};
 
 /// How much of each prompt is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +36,13 @@ struct Texts<'a> {
     continuations: &'a [String],
 }
 
-/// One line a question: subjects by name, then as they stand in the file.
+/// One line a question: task by task, then as they stand in the file.
 pub fn write_prompts(out: &mut dyn Write, dataset: &Dataset, plan: &PromptPlan, listing: Listing) -> Result<()> {
     let prompter = Prompter::new(dataset, plan)?;
     let mut questions: Vec<&Question> = dataset.questions.iter().collect();
-    questions.sort_by(|a, b| a.subject.cmp(&b.subject).then(a.doc_id.cmp(&b.doc_id)));
+    if plan.style.examples == Examples::OfSubject {
+        questions.sort_by(|a, b| a.subject.cmp(&b.subject).then(a.doc_id.cmp(&b.doc_id)));
+    }
     for question in questions {
         let rendered = prompter.render(question)?;
         let texts = Texts {
@@ -52,7 +54,7 @@ pub fn write_prompts(out: &mut dyn Write, dataset: &Dataset, plan: &PromptPlan, 
         let line = Line {
             benchmark: &dataset.name,
             subject: &question.subject,
-            doc_id: question.doc_id,
+            doc_id: question.number(plan.style),
             doc_hash: &rendered.doc_hash,
             prompt_hash: &rendered.prompt_hash,
             target_hash: &rendered.target_hash,

@@ -77,6 +77,7 @@ pub const STYLES: &[Style] = &[
         method: Method::Generate {
             rule: "lm_eval_mmlu_generative",
             stops: &["</s>", "\n"],
+            max_tokens: 256,
         },
         target: Target::Letter,
         ..LM_EVAL

@@ -26,6 +26,7 @@ const LM_EVAL: Style = Style {
     method: Method::Generate {
         rule: "lm_eval_mmlu_pro",
         stops: &["Question:"],
+        max_tokens: 2048,
     },
     description: "The following are multiple choice questions (with answers) about {subject}. Think step by step and then finish your answer with \"the answer is (X)\" where X is the correct letter choice.\n",
     block: "Question:\n{question}\nOptions:\n{options}Answer: Let's think step by step.",
@@ -56,6 +57,7 @@ pub const STYLES: &[Style] = &[
         method: Method::Generate {
             rule: "lm_eval_mmlu_pro",
             stops: &["</s>", "Q:", "<|im_end|>"],
+            max_tokens: 2048,
         },
         stripped: &[],
         shot_turn: ShotTurn::User,
@@ -68,6 +70,7 @@ pub const STYLES: &[Style] = &[
         method: Method::Generate {
             rule: "tiger_chain",
             stops: &["Question:"],
+            max_tokens: 2048,
         },
         description: "The following are multiple choice questions (with answers) about {subject}. Think step by step and then finish your answer with \"the answer is (X)\" where X is the correct letter choice.\n\n\n\n",
         shot_block: "Question:\n{question}\nOptions:\n{options}",

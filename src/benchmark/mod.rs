@@ -120,8 +120,10 @@ impl Benchmark {
 pub struct Question {
     /// MMLU: 0-based row of the whole split file. MMLU-Pro: its `question_id`. Own set: its id, else the row.
     pub id: i64,
-    /// Place within the subject's split, as the harness counts.
+    /// Place within the subject's split.
     pub doc_id: usize,
+    /// Place within the whole split.
+    pub row: usize,
     pub subject: String,
     pub category: String,
     pub question: String,
@@ -140,6 +142,16 @@ pub struct Question {
     pub flags: Vec<&'static str>,
     /// Examples that the row brings along (own sets only).
     pub examples: Vec<Question>,
+}
+
+impl Question {
+    /// The question's number in the harness's task: of a subject, or of the whole split.
+    pub fn number(&self, style: &Style) -> usize {
+        match style.examples {
+            Examples::OfSubject => self.doc_id,
+            Examples::OfSplit => self.row,
+        }
+    }
 }
 
 /// The questions of an exam, with what answers its examples and what was odd about its rows.

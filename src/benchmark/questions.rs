@@ -37,7 +37,7 @@ pub(super) fn questions(columns: &Columns, rows: Vec<Row>) -> Questions {
         question.id = ids.as_ref().map_or(number as i64, |ids| ids[number]);
         golds.read(&row, &mut question);
         let count = counts.entry(question.subject.clone()).or_default();
-        question.doc_id = *count;
+        (question.doc_id, question.row) = (*count, number);
         *count += 1;
         let doc = row.into_doc();
         question.doc_hash = doc_hash(&doc);

@@ -62,6 +62,8 @@ pub enum Method {
     Generate {
         rule: &'static str,
         stops: &'static [&'static str],
+        /// Where no limit is asked for; the harness's own for its tasks.
+        max_tokens: usize,
     },
 }
 

@@ -79,8 +79,48 @@ pub(super) fn check(one: &Side, other: &Side, problems: &mut Vec<Problem>) -> Re
         (first, second),
         problems,
     );
-    same_texts(one, other, problems);
+    doc_order(first, second, problems);
+    // Filters of one run read the same outputs.
+    if !are_filters(first, second) {
+        same_texts(one, other, problems);
+    }
     Ok(())
+}
+
+/// Whether two traces are what two filters read of one run.
+fn are_filters(one: &Trace, other: &Trace) -> bool {
+    let is_filter = |trace: &Trace| trace.notices.iter().any(|notice| notice.kind == "filters");
+    is_filter(one) && is_filter(other) && one.texts.files() == other.texts.files()
+}
+
+/// Questions that both have, by the hashes of their rows, and number in another order.
+fn doc_order(first: &Trace, second: &Trace, problems: &mut Vec<Problem>) {
+    let (rows, other) = (&first.rows, &second.rows);
+    let hashed = |rows: &Rows| -> HashMap<u64, usize> {
+        let found = (0..rows.len()).rev().filter(|row| rows.doc[*row] != 0);
+        found.map(|row| (rows.doc[row], row)).collect()
+    };
+    let (own, others) = (hashed(rows), hashed(other));
+    let shared = own.iter().filter_map(|(hash, row)| Some((*row, *others.get(hash)?)));
+    let is_same = |(a, b): &(usize, usize)| {
+        rows.benchmark.get(*a) == other.benchmark.get(*b) && rows.subject.get(*a) == other.subject.get(*b)
+    };
+    let mut shared: Vec<(usize, usize)> = shared.filter(is_same).collect();
+    shared.sort_by_key(|(a, _)| (rows.subject.code(*a), rows.benchmark.code(*a), rows.question_id[*a]));
+    let is_moved = |pair: &&[(usize, usize)]| {
+        let [(a, b), (next, next_b)] = **pair else { return false };
+        rows.subject.code(a) == rows.subject.code(next)
+            && rows.benchmark.code(a) == rows.benchmark.code(next)
+            && other.question_id[b] > other.question_id[next_b]
+    };
+    let moved: Vec<(usize, usize)> = shared.windows(2).filter(is_moved).map(|pair| pair[1]).collect();
+    tell(
+        "doc_order",
+        "another place in the order of questions (numbers of the two name different questions)",
+        &moved,
+        (first, second),
+        problems,
+    );
 }
 
 /// The pairs that ask the same: numbers alone do not tell it of questions of MMLU, so their texts are read.

@@ -1,6 +1,6 @@
 //! Checks on the light columns of one trace.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Problem, problem, rows_with_ids};
 use crate::extract::exact_match;
@@ -23,14 +23,18 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
     tell("duplicated_rows", &duplicated(rows, &by_question), &|found| {
         format!("{found} repeat a question and attempt")
     });
-    let (lacking, most) = lacking_attempts(rows, &by_question);
-    tell("missing_attempts", &lacking, &|_| {
-        format!(
-            "{} of {} questions have fewer than {most} attempts",
-            thousands(lacking.len()),
-            thousands(by_question.len())
-        )
-    });
+    for Lacking {
+        of,
+        questions,
+        rows,
+        most,
+    } in lacking_attempts(rows, &by_question)
+    {
+        tell("missing_attempts", &rows, &|_| {
+            let (lacking, questions) = (thousands(rows.len()), thousands(questions));
+            format!("{lacking} of {questions} questions{of} have fewer than {most} attempts")
+        });
+    }
     tell(
         "gold_differs",
         &differing(&by_question, |row| rows.answer.code(row)),
@@ -43,6 +47,15 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
     let beyond = |row: &usize| rows.options[*row] > 0 && rows.pick_index(*row) >= Some(usize::from(rows.options[*row]));
     tell("pick_beyond_options", &all(rows, beyond), &|found| {
         format!("{found} pick a letter that is no option")
+    });
+    let golds = all(rows, |row| gold_is_beyond(rows, *row));
+    tell("gold_beyond_options", &golds, &|found| {
+        let gold = |row: &usize| (rows.answer.get(*row), rows.options[*row]);
+        let kinds: BTreeSet<(&str, u8)> = golds.iter().map(gold).collect();
+        let kinds = kinds
+            .iter()
+            .map(|(gold, options)| format!("gold {gold} is not among {options} options"));
+        format!("{found}: {}", kinds.take(4).collect::<Vec<_>>().join(", "))
     });
     let flagged = |name: &'static str| all(rows, move |row| has_flag(rows, *row, name));
     tell("gold_conflict", &flagged("gold_conflict"), &|found| {
@@ -59,6 +72,7 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
         format!("{found} are not scored as their pick and answer say")
     });
     problems.extend(one_letter(trace));
+    problems.extend(zero_spread(trace, &by_question));
     problems.extend(told_while_opening(trace));
 }
 
@@ -97,20 +111,113 @@ fn duplicated(rows: &Rows, by_question: &Questions) -> Vec<usize> {
     found
 }
 
-/// One row of each question that has fewer attempts than most have, and how many most have.
-fn lacking_attempts(rows: &Rows, by_question: &Questions) -> (Vec<usize>, usize) {
-    let attempts = |question: u32| {
-        let mut last = None;
-        let attempts = by_question.rows(question).map(|row| rows.attempt[row as usize]);
-        attempts
-            .filter(|attempt| last.replace(*attempt) != Some(*attempt))
-            .count()
+fn gold_is_beyond(rows: &Rows, row: usize) -> bool {
+    let options = usize::from(rows.options[row]);
+    options > 0 && letter_index(rows.answer.get(row)).is_some_and(|gold| gold >= options)
+}
+
+/// Questions of one exam that have fewer attempts than others of it.
+struct Lacking {
+    /// ` of mmlu`, where there are several exams.
+    of: String,
+    /// Questions of the exam.
+    questions: usize,
+    /// The first row of each that lacks some.
+    rows: Vec<usize>,
+    most: usize,
+}
+
+/// Each exam by itself, and what is scored by likelihood apart from what is written: that has one attempt by nature.
+fn lacking_attempts(rows: &Rows, by_question: &Questions) -> Vec<Lacking> {
+    let mut exams: BTreeMap<(u32, bool), Vec<(usize, usize)>> = BTreeMap::new();
+    for question in 0..by_question.len() as u32 {
+        let attempts: BTreeSet<u16> = by_question
+            .rows(question)
+            .map(|row| rows.attempt[row as usize])
+            .collect();
+        let Some(first) = by_question.rows(question).min().map(|row| row as usize) else {
+            continue;
+        };
+        let exam = (rows.benchmark.code(first), rows.scored[first]);
+        exams.entry(exam).or_default().push((first, attempts.len()));
+    }
+    let several = exams.len() > 1;
+    let lacking = |((benchmark, _), questions): ((u32, bool), Vec<(usize, usize)>)| {
+        let most = questions.iter().map(|(_, attempts)| *attempts).max().unwrap_or(0);
+        let name = &rows.benchmark.list()[benchmark as usize];
+        Lacking {
+            of: if several && !name.is_empty() {
+                format!(" of {name}")
+            } else {
+                String::new()
+            },
+            questions: questions.len(),
+            rows: questions
+                .iter()
+                .filter(|(_, attempts)| *attempts < most)
+                .map(|(first, _)| *first)
+                .collect(),
+            most,
+        }
     };
-    let questions = || 0..by_question.len() as u32;
-    let most = questions().map(attempts).max().unwrap_or(0);
-    let lacking = questions().filter(|question| attempts(*question) < most);
-    let first = lacking.filter_map(|question| by_question.rows(question).min());
-    (first.map(|row| row as usize).collect(), most)
+    exams.into_iter().map(lacking).collect()
+}
+
+/// Attempts that differ and are all right equally often, where that is less likely than [`CHANCE`].
+///
+/// With V the variance of an attempt's right rows (the sum over questions of their unbiased variance between attempts),
+/// k attempts that are normal and independent all give one count with a probability of about (2πV)^(-(k-1)/2) / √k.
+fn zero_spread(trace: &Trace, by_question: &Questions) -> Option<Problem> {
+    const CHANCE: f64 = 0.01;
+    let rows = &trace.rows;
+    let mut right: BTreeMap<u16, usize> = BTreeMap::new();
+    let mut variance = 0.0;
+    let attempts = rows.attempt.iter().collect::<BTreeSet<_>>().len();
+    let mut asked = 0;
+    for question in 0..by_question.len() as u32 {
+        let own: Vec<usize> = by_question.rows(question).map(|row| row as usize).collect();
+        if own.len() != attempts || own.iter().any(|row| rows.scored[*row]) {
+            continue;
+        }
+        asked += 1;
+        for row in &own {
+            *right.entry(rows.attempt[*row]).or_default() += usize::from(rows.correct[*row]);
+        }
+        let share = own.iter().filter(|row| rows.correct[**row]).count() as f64 / own.len() as f64;
+        variance += share * (1.0 - share) * own.len() as f64 / (own.len() as f64 - 1.0);
+    }
+    let first = *right.values().next()?;
+    if right.len() < 2 || right.len() != attempts || right.values().any(|count| *count != first) || variance < 0.5 {
+        return None;
+    }
+    let k = attempts as f64;
+    let chance = (std::f64::consts::TAU * variance).powf(-(k - 1.0) / 2.0) / k.sqrt();
+    let number = match attempts {
+        2 => "both attempts".to_owned(),
+        _ => format!("all {} attempts", in_words(attempts)),
+    };
+    let detail = format!(
+        "{number} have the same accuracy, {} of {}, though their answers differ: by chance in about {:.1} of 100 such runs",
+        thousands(first),
+        thousands(asked),
+        chance * 100.0
+    );
+    (chance < CHANCE).then(|| Problem {
+        kind: "zero_spread",
+        detail,
+        rows: asked * attempts,
+        trace: trace.name.clone(),
+        examples: Vec::new(),
+    })
+}
+
+fn in_words(number: usize) -> String {
+    const WORDS: [&str; 11] = [
+        "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+    ];
+    WORDS
+        .get(number)
+        .map_or_else(|| thousands(number), |word| (*word).to_owned())
 }
 
 /// Rows whose value is not that of their question's first row.
@@ -166,6 +273,8 @@ fn told_while_opening(trace: &Trace) -> Vec<Problem> {
     let kind_of = |notice: &str| match notice {
         "missing_rows" | "sample_count" => Some("missing_questions"),
         "broken_row" | "cut_file" | "half_line" => Some("broken_rows"),
+        "appended_twice" => Some("duplicated_rows"),
+        "gold_base" => Some("gold_base"),
         _ => None,
     };
     let told = trace.notices.iter().filter_map(|notice| {

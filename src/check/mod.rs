@@ -30,7 +30,7 @@ pub struct Problem {
 }
 
 /// Every kind of problem and what it means.
-pub const KINDS: [(&str, &str); 20] = [
+pub const KINDS: [(&str, &str); 25] = [
     (
         "identical_attempts",
         "attempts with the same text on most questions: the seed never reached the sampler",
@@ -50,6 +50,23 @@ pub const KINDS: [(&str, &str); 20] = [
     ),
     ("gold_differs_from_data", "gold that is not the data set's"),
     ("gold_conflict", "answer and answer_index that name different options"),
+    (
+        "gold_beyond_options",
+        "a gold that names no option of its question: the row can never be right",
+    ),
+    (
+        "gold_text",
+        "a gold that is the text of an option, beside picks that are letters",
+    ),
+    (
+        "gold_base",
+        "golds counted from one that were read from zero, or the other way",
+    ),
+    (
+        "zero_spread",
+        "attempts that differ and have the same accuracy, against chance",
+    ),
+    ("doc_order", "questions that two runs number in another order"),
     ("hash_differs", "a stored hash that its text does not give"),
     (
         "options_changed",

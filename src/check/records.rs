@@ -5,7 +5,9 @@ use rayon::prelude::*;
 
 use super::{Problem, problem, rows_with_ids};
 use crate::benchmark::hash::{doc_hash, hash_text};
+
 use crate::record::{Record, letter_index};
+use crate::text::thousands;
 use crate::trace::Trace;
 
 /// Records that are read at a time.
@@ -16,6 +18,10 @@ struct Differs {
     doc: bool,
     prompt: bool,
     target: bool,
+    /// The gold is the text of an option.
+    gold_is_text: bool,
+    /// And the pick is that option's letter.
+    picks_that_option: bool,
 }
 
 pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) -> Result<()> {
@@ -39,6 +45,17 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) -> Result<()> {
             problems.push(problem("hash_differs", trace, &found, detail));
         }
     }
+    let texts: Vec<usize> = (0..differs.len()).filter(|row| differs[*row].gold_is_text).collect();
+    if !texts.is_empty() {
+        let right = texts.iter().filter(|row| differs[**row].picks_that_option).count();
+        let detail = format!(
+            "{} golds are no letter but the text of an option; read as letters, {} of {} picks are right",
+            thousands(texts.len()),
+            thousands(right),
+            thousands(texts.len())
+        );
+        problems.push(problem("gold_text", trace, &texts, detail));
+    }
     Ok(())
 }
 
@@ -59,7 +76,15 @@ fn compare(record: &Record) -> Differs {
     } else {
         &[&record.prompt]
     };
+    let is_gold = |option: &String| option.trim() == record.answer.trim() && !record.answer.is_empty();
+    let gold = match letter_index(&record.answer) {
+        None => record.options.iter().position(is_gold),
+        Some(_) => None,
+    };
+    let pick = letter_index(&record.pick);
     Differs {
+        gold_is_text: gold.is_some() && pick.is_some(),
+        picks_that_option: gold.is_some() && pick == gold,
         doc: doc_off,
         prompt: off(&record.prompt_hash, prompts),
         target: off(

@@ -176,7 +176,7 @@ pub struct Settings {
     /// 0 keeps every token
     #[arg(long, default_value_t = 64, value_name = "K")]
     pub top_k: usize,
-    /// Longest completion in tokens [default: 2048; demo: 256]
+    /// Longest completion in tokens [default: 2048; mmlu_generative and demo: 256]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub max_tokens: Option<usize>,
     /// The model's chat template: auto is off for mmlu, on for mmlu_pro (and an own set's completions) where the model has one
@@ -302,16 +302,16 @@ pub struct ExportArgs {
     /// Only these rows: 'invalid cat:law' (the README lists the words)
     #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
-    /// jsonl, csv, parquet, lm-eval
-    #[arg(long, default_value = "jsonl", value_name = "FORMAT")]
-    pub format: String,
+    /// jsonl, csv, parquet, lm-eval [default: what the file's ending says, else jsonl]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
     /// All attempts of each question that has a row in the slice
     #[arg(long)]
     pub whole_questions: bool,
     /// Columns to add: why, match, note, marks
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     pub with: Vec<String>,
-    /// A file, or - for standard output; a folder for lm-eval
+    /// One file for all that is opened (.gz or .zst after its ending packs it), or - for standard output; a folder for lm-eval
     #[arg(short = 'o', long, value_name = "FILE", required = true)]
     pub output: PathBuf,
     /// Replace an existing file

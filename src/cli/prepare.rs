@@ -236,7 +236,7 @@ impl Job {
         rounding: Option<&Rounding>,
     ) -> Result<Vec<Plan>> {
         if self.benchmarks.len() > 1 && !self.root.exists() {
-            std::fs::create_dir(&self.root)
+            std::fs::create_dir_all(&self.root)
                 .with_context(|| format!("cannot make the folder {}", self.root.display()))?;
         }
         datasets
@@ -320,7 +320,11 @@ impl Job {
                 let rule = rule.cloned().unwrap_or_else(|| Rule::of_scores(ArgMax::Sum));
                 (Method::Cloze, rule)
             }
-            benchmark::Method::Generate { rule, stops } => {
+            benchmark::Method::Generate {
+                rule,
+                stops,
+                max_tokens,
+            } => {
                 let rule = match self.rules.iter().find(|rule| rule.argmax().is_none()) {
                     Some(rule) => rule.clone(),
                     None => default_rule(rule, dataset)?,
@@ -329,7 +333,7 @@ impl Job {
                     temperature: self.settings.temperature,
                     top_p: self.settings.top_p,
                     top_k: self.settings.top_k,
-                    max_tokens: self.max_tokens,
+                    max_tokens: self.settings.max_tokens.unwrap_or(self.max_tokens.min(*max_tokens)),
                     stops: stops.iter().map(|stop| (*stop).to_owned()).collect(),
                 };
                 let seeds = if sampling.temperature == 0.0 {

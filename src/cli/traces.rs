@@ -17,7 +17,7 @@ use crate::run::Summary;
 use crate::text::{safe_line, size, terminal, thousands};
 use crate::trace::{Rows, Trace};
 use crate::tui::{How, Opener, Saved};
-use crate::{compare, import, rescore, store, tui};
+use crate::{compare, import, joined, rescore, store, tui};
 
 /// The finished and unfinished runs in the data directory, the newest first.
 fn saved_runs() -> Vec<Saved> {
@@ -291,98 +291,86 @@ pub(super) fn of_summary(summary: &Summary, job: &Job) -> Vec<Trace> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<End> {
-    let format = usage(export::format(&args.format))?;
-    let with = usage(
-        args.with
-            .iter()
-            .map(|name| Extra::parse(name))
-            .collect::<Result<Vec<_>>>(),
-    )?;
+    let format = usage(export::format_of(args.format.as_deref(), &args.output))?;
+    let with: Result<Vec<Extra>> = args.with.iter().map(|name| Extra::parse(name)).collect();
+    let with = usage(with)?;
+    let target = match args.output.as_path() {
+        path if path == Path::new("-") => Target::Stdout,
+        path => Target::File(path.to_owned()),
+    };
     let traces = load(&args.trace)?;
     tell_notices(&traces);
-    let several = traces.len() > 1;
-    let is_stdout = args.output == Path::new("-");
-    if several && is_stdout && format.name != "jsonl" {
-        usage(Err(anyhow::anyhow!(
-            "{} runs do not fit into one {} stream: name a file with -o, or one of the runs",
-            traces.len(),
-            format.name
-        )))?;
-    }
-    let filter = read_filter(&traces, args.filter.as_deref().unwrap_or_default())?;
-    let mut taken: Vec<PathBuf> = Vec::new();
-    let pairs = pairs(&traces, &filter);
-    for (at, trace) in traces.iter().enumerate() {
-        let mut rows = select(trace, &filter, pairs.get(at))?;
-        if args.whole_questions {
-            rows = export::whole_questions(&trace.rows, &rows);
-        }
-        let target = if is_stdout {
-            Target::Stdout
-        } else if several {
-            let path = beside(&args.output, &trace.name, &taken);
-            taken.push(path.clone());
-            Target::File(path)
-        } else {
-            Target::File(args.output.clone())
-        };
-        let to = match &target {
-            Target::Stdout => "standard output".to_owned(),
-            Target::File(path) => path.display().to_string(),
-        };
-        if let Target::File(path) = &target
-            && traces.iter().any(|trace| export::is_input(path, trace))
-        {
-            anyhow::bail!("{to} is what is being read; an export never replaces its input");
-        }
-        let is_noted = with.iter().any(|extra| matches!(extra, Extra::Note | Extra::Marks));
-        let notes = if is_noted {
-            Notes::load(trace)?
-        } else {
-            Notes::default()
-        };
-        let about = export::estimate(trace, &rows)?;
-        eprintln!(
-            "{}: {} rows, about {} → {}",
-            safe_line(&trace.name),
-            thousands(rows.len()),
-            size(about),
-            safe_line(&to)
-        );
-        let options = export::Options {
-            format,
-            target,
-            force: args.force,
-            with: with.clone(),
-            rule: shown_rule(trace),
-            notes: notes.texts(),
-            marks: notes.marked().collect(),
-            labels: notes.labels(),
-        };
-        let written = export::write(trace, &rows, &options).context("nothing was exported")?;
-        eprintln!("{} rows, {} written", thousands(written.rows), size(written.bytes));
-    }
+    let options = export::Options {
+        format,
+        target,
+        force: args.force,
+        with,
+        ..export::Options::jsonl(Target::Stdout)?
+    };
+    let to = match &options.target {
+        Target::Stdout => "standard output".to_owned(),
+        Target::File(path) => path.display().to_string(),
+    };
+    let slice = slice(traces, args, options)?;
+    let about = export::bytes_a_row(&slice.trace, &slice.rows, format)? * slice.rows.len() as f64;
+    eprintln!(
+        "{}: {} rows, about {} as {} → {}",
+        safe_line(&slice.trace.name),
+        thousands(slice.rows.len()),
+        size(about as u64),
+        format.name,
+        safe_line(&to)
+    );
+    let written = export::write(&slice.trace, &slice.rows, &slice.options).context("nothing was exported")?;
+    eprintln!("{} rows, {} written", thousands(written.rows), size(written.bytes));
     Ok(End::Done)
 }
 
-/// Where one of several traces goes: `slice.jsonl` becomes `slice-NAME.jsonl`, `slice-NAME-2.jsonl` where that is taken.
-fn beside(path: &Path, name: &str, taken: &[PathBuf]) -> PathBuf {
-    let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
-    let (stem, ending) = (text(path.file_stem()), text(path.extension()));
-    let ending = if ending.is_empty() {
-        ending
-    } else {
-        format!(".{ending}")
-    };
-    let name = store::folder_name(name);
-    let numbered = |number: usize| {
-        let number = if number > 1 {
-            format!("-{number}")
-        } else {
-            String::new()
-        };
-        path.with_file_name(format!("{stem}-{name}{number}{ending}"))
-    };
-    let mut free = (1..=taken.len() + 1).map(numbered);
-    free.find(|path| !taken.contains(path)).unwrap_or_else(|| numbered(1))
+/// What is exported of all that was opened: one trace, as the screen shows it.
+struct Exported {
+    trace: Trace,
+    rows: Vec<u32>,
+    options: export::Options,
+}
+
+/// The rows of all traces that pass the filter, joined, with what was noted on them.
+fn slice(traces: Vec<Trace>, args: &ExportArgs, mut options: export::Options) -> Result<Exported> {
+    let filter = read_filter(&traces, args.filter.as_deref().unwrap_or_default())?;
+    let pairs = pairs(&traces, &filter);
+    let is_noted = options
+        .with
+        .iter()
+        .any(|extra| matches!(extra, Extra::Note | Extra::Marks));
+    let mut rows: Vec<u32> = Vec::new();
+    let mut first = 0;
+    for (at, trace) in traces.iter().enumerate() {
+        let mut own = select(trace, &filter, pairs.get(at))?;
+        if args.whole_questions {
+            own = export::whole_questions(&trace.rows, &own);
+        }
+        rows.extend(own.iter().map(|row| row + first));
+        if is_noted {
+            let notes = Notes::load(trace)?;
+            options
+                .notes
+                .extend(notes.texts().into_iter().map(|(row, note)| (row + first, note)));
+            options.marks.extend(notes.marked().map(|row| row + first));
+            options
+                .labels
+                .extend(notes.labels().into_iter().map(|(row, label)| (row + first, label)));
+        }
+        first += trace.rows.len() as u32;
+    }
+    options.names_runs = !joined::is_one_run(&traces);
+    if options.names_runs && options.format.name == "parquet" {
+        usage(Err(anyhow::anyhow!(
+            "{} runs on the same questions: a parquet file has no column for whose a row is; name a .jsonl or .csv, or one of the runs",
+            traces.len()
+        )))?;
+    }
+    Ok(Exported {
+        trace: joined::join(traces)?,
+        rows,
+        options,
+    })
 }

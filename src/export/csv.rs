@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde_json::{Map, Value};
 
 use super::Slice;
+use crate::json::{Layout, python_json};
 
 pub(super) fn write(slice: &Slice, out: &mut dyn Write) -> Result<()> {
     let mut header: Map<String, Value> = Map::new();
@@ -29,7 +30,7 @@ pub(super) fn write(slice: &Slice, out: &mut dyn Write) -> Result<()> {
         let cells = header.keys().map(|name| match row.get(name) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
+            Some(other) => python_json(other, Layout::Dense),
         });
         writer.write_record(cells)?;
         Ok(())

@@ -6,6 +6,7 @@ use anyhow::Result;
 use serde_json::{Map, Value};
 
 use super::Slice;
+use crate::trace::as_line;
 
 pub(super) fn write(slice: &Slice, out: &mut dyn Write) -> Result<()> {
     for chunk in slice.chunks() {
@@ -32,9 +33,9 @@ fn with_added(mut line: Vec<u8>, added: &Map<String, Value>) -> Result<Vec<u8>> 
         && let Ok(mut fields) = serde_json::from_slice::<Map<String, Value>>(&line)
     {
         fields.extend(added.clone());
-        return Ok(serde_json::to_vec(&fields)?);
+        return Ok(as_line(fields));
     }
-    let added = serde_json::to_vec(added)?;
+    let added = as_line(added.clone());
     line.pop();
     if line.len() > 1 {
         line.push(b',');

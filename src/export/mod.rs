@@ -17,17 +17,20 @@ use serde_json::{Map, Value};
 pub use pairs::write_pairs;
 pub use target::is_input;
 
-use self::target::{real_path, refuse};
+use self::target::{Ending, real_path, refuse};
 use crate::extract::Rule;
 use crate::text::terminal;
-use crate::trace::{Rows, Trace};
+use crate::trace::{Member, Rows, Trace};
 
 /// A file format.
 #[derive(Debug)]
 pub struct Format {
     pub name: &'static str,
-    pub extension: &'static str,
+    /// What its files' names end with, the usual one first; a folder has none.
+    endings: &'static [&'static str],
     pub about: &'static str,
+    /// Whether its bytes are packed already.
+    is_packed: bool,
     write: Writer,
 }
 
@@ -41,35 +44,67 @@ enum Writer {
 }
 
 impl Format {
+    /// Whether a file's ending says that it is of this format.
+    pub fn is_named_by(&self, target: &Path) -> bool {
+        let ending = Ending::of(target).format;
+        ending.is_some_and(|ending| self.endings.contains(&ending.as_str()))
+    }
+
+    /// A target's name with this format's ending in place of another format's; as it is where it has none.
+    pub fn renamed(&self, target: &Path) -> PathBuf {
+        if ALL.iter().any(|format| format.is_named_by(target)) {
+            self.named(&Ending::of(target).stem)
+        } else {
+            target.to_owned()
+        }
+    }
+
+    /// A name with this format's ending; a folder has none.
+    pub fn named(&self, stem: &Path) -> PathBuf {
+        let mut name = stem.as_os_str().to_owned();
+        if let Some(ending) = self.endings.first() {
+            name.push(".");
+            name.push(ending);
+        }
+        name.into()
+    }
+
     /// Whether it is written as a folder of files.
     pub fn is_folder(&self) -> bool {
         matches!(self.write, Writer::Folder(_))
     }
 }
 
+/// How many formats there are.
+pub const FORMATS: usize = 4;
+
 /// Every format, the default first.
-pub static ALL: &[Format] = &[
+pub static ALL: [Format; FORMATS] = [
     Format {
         name: "jsonl",
-        extension: "jsonl",
+        endings: &["jsonl", "ndjson"],
+        is_packed: false,
         about: "one JSON object a row, the source's columns in order",
         write: Writer::Rows(jsonl::write),
     },
     Format {
         name: "csv",
-        extension: "csv",
+        endings: &["csv"],
+        is_packed: false,
         about: "comma-separated with a header; lists as JSON",
         write: Writer::Rows(csv::write),
     },
     Format {
         name: "parquet",
-        extension: "parquet",
+        endings: &["parquet"],
+        is_packed: true,
         about: "markbook's records, zstd",
         write: Writer::Rows(parquet::write),
     },
     Format {
         name: "lm-eval",
-        extension: "",
+        endings: &[],
+        is_packed: false,
         about: "a folder of the harness's own samples and results files, one folder an attempt",
         write: Writer::Folder(lm_eval::write_folder),
     },
@@ -84,6 +119,57 @@ pub fn format(name: &str) -> Result<&'static Format> {
         let known: Vec<&str> = ALL.iter().map(|format| format.name).collect();
         format!("no export format `{name}`; known: {}", known.join(", "))
     })
+}
+
+/// The format in which a target is written: the one named, else that of its ending, else the default.
+///
+/// # Errors
+/// For an ending that names no format, or another than the one named; says what would work.
+pub fn format_of(name: Option<&str>, target: &Path) -> Result<&'static Format> {
+    let named = name.map(format).transpose()?;
+    let ending = Ending::of(target);
+    let shown = |path: &Path| path.display().to_string();
+    let full = shown(target);
+    let by_ending = match (&ending.format, ending.packing) {
+        (None, None) => return Ok(named.unwrap_or(&ALL[0])),
+        (None, Some(_)) => named.filter(|format| !format.is_folder()),
+        (Some(word), _) => ALL.iter().find(|format| format.endings.contains(&word.as_str())),
+    };
+    let files = ALL.iter().filter(|format| !format.is_folder());
+    match (by_ending, named) {
+        (None, Some(folder)) if folder.is_folder() && ending.packing.is_none() => Ok(folder),
+        (None, _) => {
+            let names: Vec<String> = files.map(|format| shown(&format.named(&ending.stem))).collect();
+            bail!(
+                "{full}: the ending names no format that can be written; name it {} (.gz or .zst after it packs)",
+                names.join(" or ")
+            )
+        }
+        (Some(format), _) if format.is_packed && ending.packing.is_some() => {
+            bail!(
+                "{full}: {} packs its columns itself; name it {}",
+                format.name,
+                shown(&format.named(&ending.stem))
+            )
+        }
+        (Some(format), Some(named)) if named.is_folder() => {
+            bail!(
+                "{full}: the ending says {}, the format is {}, a folder of files: name the folder {}, or take {}",
+                format.name,
+                named.name,
+                shown(&ending.stem),
+                format.name
+            )
+        }
+        (Some(format), Some(named)) if format.name != named.name => bail!(
+            "{full}: the ending says {}, the format is {}: name it {}, or take {}",
+            format.name,
+            named.name,
+            shown(&named.named(&ending.stem)),
+            format.name
+        ),
+        (Some(format), _) => Ok(format),
+    }
 }
 
 /// Columns that can be added to the source's own.
@@ -132,8 +218,10 @@ pub struct Options {
     /// Whether an existing file may be replaced. An input never is.
     pub force: bool,
     pub with: Vec<Extra>,
-    /// The rule whose match `Extra::Match` gives.
+    /// The rule whose match `Extra::Match` gives, where a run does not name its own.
     pub rule: Rule,
+    /// Whether a column `model` says which run a row is of.
+    pub names_runs: bool,
     /// Notes by row.
     pub notes: std::collections::HashMap<u32, String>,
     /// Marked rows.
@@ -150,6 +238,7 @@ impl Options {
             target,
             force: false,
             with: Vec::new(),
+            names_runs: false,
             rule: Rule::default(),
             notes: std::collections::HashMap::new(),
             marks: HashSet::new(),
@@ -163,6 +252,8 @@ struct Slice<'a> {
     trace: &'a Trace,
     rows: &'a [u32],
     options: &'a Options,
+    /// The runs of the trace, each with the rule by which its picks were read.
+    runs: Vec<(Member, Rule)>,
 }
 
 /// What was written.
@@ -178,7 +269,7 @@ pub struct Written {
 /// When the file exists and `force` is not set, when it is one of the trace's own files, or when it cannot be written.
 /// What stood there before is then untouched.
 pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> {
-    let slice = Slice { trace, rows, options };
+    let slice = Slice::new(trace, rows, options);
     let write_rows = match options.format.write {
         Writer::Rows(write_rows) => write_rows,
         Writer::Folder(write_folder) => {
@@ -197,57 +288,54 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
             });
         }
     };
-    let path = match &options.target {
+    let bytes = match &options.target {
         Target::Stdout if options.format.name == "parquet" && std::io::stdout().is_terminal() => {
             bail!("parquet is nothing that a terminal can show: name a file with -o, or send it into a pipe")
         }
-        Target::Stdout => return stream(&slice, write_rows, terminal::stdout(), "standard output"),
-        Target::File(path) => real_path(path),
+        Target::Stdout => stream(terminal::stdout(), "standard output", |out| write_rows(&slice, out))?,
+        Target::File(path) => write_file(path, &[trace], options.force, |out| write_rows(&slice, out))?,
     };
-    let named = || format!("cannot write {}", path.display());
-    if std::fs::metadata(&path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir()) {
-        // A pipe or a device takes the rows as they come; nothing could be put in its place.
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .with_context(named)?;
-        return stream(&slice, write_rows, file, &path.display().to_string());
-    }
-    refuse(&path, trace, options.force)?;
-    let folder = crate::files::folder_of(&path);
-    if !folder.is_dir() {
-        bail!(
-            "cannot write {}: the folder {} does not exist",
-            path.display(),
-            folder.display()
-        );
-    }
-    let bytes = crate::files::write_with(&path, |file| {
-        let mut out = Counted::new(file);
-        write_rows(&slice, &mut out)?;
-        out.flush()?;
-        Ok(out.bytes)
-    })?;
     Ok(Written {
         rows: rows.len(),
         bytes,
     })
 }
 
-/// Writes rows to where nothing can be put aside.
-fn stream(
-    slice: &Slice,
-    write_rows: fn(&Slice, &mut dyn Write) -> Result<()>,
-    out: impl Write,
-    name: &str,
-) -> Result<Written> {
-    let mut out = Counted::new(out);
-    write_rows(slice, &mut out)?;
-    out.flush().with_context(|| format!("cannot write to {name}"))?;
-    Ok(Written {
-        rows: slice.rows.len(),
-        bytes: out.bytes,
+/// Fills a file aside, then renames it; gives its bytes. Missing folders are made; a pipe or a device takes what comes.
+fn write_file(
+    path: &Path,
+    inputs: &[&Trace],
+    force: bool,
+    fill: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<u64> {
+    let path = real_path(path);
+    let named = || format!("cannot write {}", path.display());
+    if std::fs::metadata(&path).is_ok_and(|facts| !facts.is_file() && !facts.is_dir()) {
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .with_context(named)?;
+        return stream(file, &path.display().to_string(), fill);
+    }
+    for input in inputs {
+        refuse(&path, input, force)?;
+    }
+    let folder = crate::files::folder_of(&path);
+    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot make its folder", named()))?;
+    crate::files::write_with(&path, |file| {
+        let mut out = Counted::new(file);
+        target::pack(Ending::of(&path).packing, &mut out, fill)?;
+        out.flush()?;
+        Ok(out.bytes)
     })
+}
+
+/// Writes to where nothing can be put aside; gives the bytes.
+fn stream(out: impl Write, name: &str, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    let mut out = Counted::new(out);
+    fill(&mut out)?;
+    out.flush().with_context(|| format!("cannot write to {name}"))?;
+    Ok(out.bytes)
 }
 
 /// A writer that counts what goes through.
@@ -285,19 +373,45 @@ pub fn whole_questions(rows: &Rows, slice: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// About how many bytes an export takes as JSONL, from a few of its rows.
-pub fn estimate(trace: &Trace, rows: &[u32]) -> Result<u64> {
+/// About how many bytes a row takes in a format, from a few of the rows; a folder's rows are about as long as JSONL's.
+pub fn bytes_a_row(trace: &Trace, rows: &[u32], format: &'static Format) -> Result<f64> {
     let step = (rows.len() / 24).max(1);
-    let some: Vec<usize> = rows.iter().step_by(step).map(|row| *row as usize).collect();
-    if some.is_empty() {
-        return Ok(0);
-    }
-    let lines = trace.texts.source_lines(&some)?;
-    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
-    Ok((bytes as f64 / some.len() as f64 * rows.len() as f64) as u64)
+    let some: Vec<u32> = rows.iter().step_by(step).copied().collect();
+    let write = match format.write {
+        Writer::Rows(write) => write,
+        Writer::Folder(_) => jsonl::write,
+    };
+    let options = Options::jsonl(Target::Stdout)?;
+    let bytes = |rows: &[u32]| -> Result<u64> {
+        let mut out = Counted::new(std::io::sink());
+        write(&Slice::new(trace, rows, &options), &mut out)?;
+        Ok(out.bytes)
+    };
+    // What is written once, whatever the rows, does not count.
+    let more = bytes(&some)?.saturating_sub(bytes(&[])?);
+    Ok(more as f64 / some.len().max(1) as f64)
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
+    fn new(trace: &'a Trace, rows: &'a [u32], options: &'a Options) -> Slice<'a> {
+        let rule = |member: &Member| match member.rule().filter(|_| trace.rule.is_none()) {
+            Some(rule) => Rule::of_texts(Some(rule)),
+            None => options.rule.clone(),
+        };
+        let runs = trace.members().into_iter().map(|member| (rule(&member), member));
+        Slice {
+            trace,
+            rows,
+            options,
+            runs: runs.map(|(rule, member)| (member, rule)).collect(),
+        }
+    }
+
+    /// The run of a row, and its rule.
+    fn run(&self, row: u32) -> &(Member, Rule) {
+        let after = self.runs.partition_point(|(member, _)| member.first <= row as usize);
+        &self.runs[after.saturating_sub(1)]
+    }
     /// The rows, as many at a time as are held in memory.
     fn chunks(&self) -> impl Iterator<Item = &[u32]> {
         self.rows.chunks(256)
@@ -322,6 +436,9 @@ impl Slice<'_> {
 
     /// Adds what the source does not have: another rule's picks, and the columns asked for.
     fn add(&self, row: u32, source: &mut Map<String, Value>) -> Result<()> {
+        if self.options.names_runs {
+            source.insert("model".into(), self.run(row).0.name.as_str().into());
+        }
         if let Some(rule) = &self.trace.rule {
             let light = self.trace.rows.light(row as usize);
             source.insert(format!("pick_{rule}"), light.pick.into());
@@ -342,14 +459,14 @@ impl Slice<'_> {
                         flags: &record.flags.join(","),
                         options: record.options.len(),
                     };
-                    let cause = crate::diagnose::diagnose(&self.options.rule, &answer).cause;
+                    let cause = crate::diagnose::diagnose(&self.run(row).1, &answer).cause;
                     let cause = cause.map(crate::diagnose::Cause::name);
                     source.insert("why".into(), cause.into());
                 }
                 Extra::Match => {
                     let record = self.trace.texts.record(row as usize)?;
                     let text = &record.reasoning;
-                    let found = self.options.rule.read(text).found.map(|found| found.whole);
+                    let found = self.run(row).1.read(text).found.map(|found| found.whole);
                     let at = |byte: usize| text[..byte].chars().count();
                     source.insert("match_start".into(), found.as_ref().map(|range| at(range.start)).into());
                     source.insert("match_end".into(), found.as_ref().map(|range| at(range.end)).into());

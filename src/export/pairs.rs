@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::{Counted, Target, Written, refuse};
+use super::{Target, Written, stream, write_file};
+use crate::json::{Layout, python_json};
 use crate::trace::Trace;
 
 /// Rows read at a time.
@@ -16,31 +17,11 @@ const TOGETHER: usize = 256;
 /// # Errors
 /// When the file exists and `force` is not set, when it is an input, or when it cannot be written.
 pub fn write_pairs(a: &Trace, b: &Trace, pairs: &[(u32, u32)], target: &Target, force: bool) -> Result<Written> {
-    let Target::File(path) = target else {
-        let mut out = Counted::new(crate::text::terminal::stdout());
-        write_lines(a, b, pairs, &mut out)?;
-        out.flush().context("cannot write to standard output")?;
-        return Ok(Written {
-            rows: pairs.len(),
-            bytes: out.bytes,
-        });
+    let fill = |out: &mut dyn Write| write_lines(a, b, pairs, out);
+    let bytes = match target {
+        Target::Stdout => stream(crate::text::terminal::stdout(), "standard output", fill)?,
+        Target::File(path) => write_file(path, &[a, b], force, fill)?,
     };
-    refuse(path, a, force)?;
-    refuse(path, b, force)?;
-    let folder = crate::files::folder_of(path);
-    if !folder.is_dir() {
-        bail!(
-            "cannot write {}: the folder {} does not exist",
-            path.display(),
-            folder.display()
-        );
-    }
-    let bytes = crate::files::write_with(path, |file| {
-        let mut out = Counted::new(file);
-        write_lines(a, b, pairs, &mut out)?;
-        out.flush()?;
-        Ok(out.bytes)
-    })?;
     Ok(Written {
         rows: pairs.len(),
         bytes,
@@ -72,8 +53,7 @@ fn write_lines(a: &Trace, b: &Trace, pairs: &[(u32, u32)], out: &mut dyn Write) 
                 "a": row_a,
                 "b": row_b,
             });
-            serde_json::to_writer(&mut *out, &pair)?;
-            out.write_all(b"\n")?;
+            writeln!(out, "{}", python_json(&pair, Layout::Dense))?;
         }
     }
     Ok(())

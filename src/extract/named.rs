@@ -72,9 +72,9 @@ pub const ALL: [Known; 6] = [
     },
     Known {
         name: "lm_eval_mmlu_generative",
-        about: "the harness: the first line, white space stripped",
-        decide: |text| Some((first_line(text), 1)),
-        matches: |text| vec![first_line(text)],
+        about: "the harness: the first line, white space stripped; an empty one is [invalid]",
+        decide: |text| Some((first_line(text)?, 1)),
+        matches: |text| first_line(text).into_iter().collect(),
         reads_anything: true,
     },
 ];
@@ -195,14 +195,15 @@ fn letter_at(at: usize) -> Match {
     }
 }
 
-fn first_line(text: &str) -> Match {
+/// The first line, stripped; an empty one holds no pick.
+fn first_line(text: &str) -> Option<Match> {
     let line = &text[..memchr(b'\n', text.as_bytes()).unwrap_or(text.len())];
     let pick = strip(line);
     let start = line.len() - strip_start(line).len();
-    Match {
+    (!pick.is_empty()).then(|| Match {
         whole: start..start + pick.len(),
         letter: start..start + pick.len(),
-    }
+    })
 }
 
 fn is_option(byte: &u8) -> bool {

@@ -177,6 +177,10 @@ impl Layout for Columns {
         notices
     }
 
+    fn is_numbered(&self) -> bool {
+        self.name_of("attempt").is_some() && self.name_of("question_id").is_some()
+    }
+
     fn numbers_attempts(&self) -> bool {
         self.name_of("attempt").is_none() && self.name_of("question_id").is_some()
     }

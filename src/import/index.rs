@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, bail};
 
 use super::layout::{Answer, Layout, Tally};
-use super::notes::{broken_notice, flag_notices, number_attempts};
+use super::notes::{broken_notice, flag_notices, number_attempts, repeated_notice};
 use super::reader::Reader;
 use super::source::Source;
 use super::split::{End, Found, Shape, Splitter};
@@ -68,6 +68,8 @@ pub(super) struct Gathered {
     broken: Vec<Fault>,
     faults: usize,
     pub entries: usize,
+    /// Entries that were written again.
+    pub repeated: usize,
     notices: Vec<Notice>,
     /// Reads no more bytes of a file than these.
     most: Option<u64>,
@@ -148,6 +150,7 @@ impl Gathered {
             base: start,
             number: 0,
             pending: VecDeque::new(),
+            seen: HashMap::new(),
         };
         let most = self.most.unwrap_or(BLOCK as u64).min(part.source.size()?.max(1));
         let mut block = vec![0; most as usize];
@@ -191,6 +194,7 @@ impl Gathered {
             self.notices.splice(0..0, earlier.notices);
             self.faults += earlier.faults;
             self.entries += earlier.entries;
+            self.repeated += earlier.repeated;
             return;
         }
         for row in 0..read.rows.len() {
@@ -206,6 +210,7 @@ impl Gathered {
         self.broken.extend(read.broken);
         self.faults += read.faults;
         self.entries += read.entries;
+        self.repeated += read.repeated;
         self.notices.extend(read.notices);
     }
 
@@ -276,6 +281,7 @@ impl Gathered {
         let offsets = self.number_questions(parts.len());
         let mut notices = std::mem::take(&mut self.notices);
         notices.extend(broken_notice(&self.broken, self.faults, self.entries));
+        notices.extend(repeated_notice(self.repeated));
         if self.names.len() > 1 {
             let text = format!("{} filters, a trace each: {}", self.names.len(), self.names.join(", "));
             notices.push(Notice {

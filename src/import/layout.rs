@@ -147,6 +147,11 @@ pub(crate) trait Layout: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Whether a row tells its question and attempt, so that a line that stands twice was written twice.
+    fn is_numbered(&self) -> bool {
+        false
+    }
+
     /// Whether repeated question ids are attempts, to be numbered in order.
     fn numbers_attempts(&self) -> bool {
         false

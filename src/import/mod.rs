@@ -52,7 +52,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, anyhow, bail};
-use serde_json::Value;
 
 use self::folder::Group;
 use self::head::Head;
@@ -63,6 +62,7 @@ use crate::text::thousands;
 use crate::trace::{Notice, Trace};
 
 pub(crate) use self::closed::KIND as CLOSED_KIND;
+pub(crate) use self::lm_eval::task_and_stamp;
 
 /// How files are opened.
 #[derive(Debug, Clone, Default)]
@@ -295,6 +295,13 @@ pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
+/// Reads a row of a file as Python's `json.loads` does; half of a surrogate pair becomes U+FFFD. `None` for what is no JSON.
+pub(crate) fn parse(row: &[u8]) -> Option<serde_json::Value> {
+    let text = std::str::from_utf8(row).ok();
+    let parsed = text.and_then(|text| crate::json::parse(text).ok());
+    parsed.or_else(|| Some(json::Raw(row).value()).filter(|value| !value.is_null()))
+}
+
 /// Runs that lie side by side in folders named by their seeds (`seed-42`, `seed-43`, ...) are attempts of one run.
 fn by_seed_folder(traces: Vec<Trace>) -> Result<Vec<Trace>> {
     let mut sets: Vec<(Option<(PathBuf, &'static str)>, Vec<Trace>)> = Vec::new();
@@ -434,7 +441,7 @@ fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
             facts.name.clone()
         };
         let mut trace = trace_of(indexed, &parts, &facts, name);
-        note_sample_count(&mut trace);
+        results::note_samples(&mut trace);
         provenance::attach(&mut trace, &facts.path);
         trace
     };
@@ -460,34 +467,7 @@ fn trace_of(indexed: index::Indexed, parts: &Arc<Vec<index::Part>>, facts: &fold
         manifest: facts.manifest.clone(),
         notices,
         rule: None,
-    }
-}
-
-/// A results file that tells of more samples than there are.
-fn note_sample_count(trace: &mut Trace) {
-    let Some(counts) = trace
-        .manifest
-        .as_ref()
-        .and_then(|manifest| manifest.get("n-samples"))
-        .and_then(Value::as_object)
-    else {
-        return;
-    };
-    let stated: u64 = counts
-        .values()
-        .filter_map(|count| count.get("effective")?.as_u64())
-        .sum();
-    let held = trace.rows.len() as u64;
-    if stated != held {
-        let text = format!(
-            "the results file tells of {} samples, here are {}",
-            thousands(stated as usize),
-            thousands(held as usize)
-        );
-        trace.notices.push(Notice {
-            kind: "sample_count".to_owned(),
-            text,
-        });
+        members: Vec::new(),
     }
 }
 

@@ -34,6 +34,18 @@ pub(super) fn broken_notice(broken: &[Fault], faults: usize, entries: usize) -> 
     })
 }
 
+/// Lines that stand in a file once more, as where a tool appended what it had written before.
+pub(super) fn repeated_notice(repeated: usize) -> Option<Notice> {
+    let lines = if repeated == 1 { "line" } else { "lines" };
+    (repeated > 0).then(|| Notice {
+        kind: "appended_twice".to_owned(),
+        text: format!(
+            "{} identical {lines}, written again: each counts once",
+            thousands(repeated)
+        ),
+    })
+}
+
 /// What flags say of several rows at once.
 pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
     const TOLD: [(&str, &str); 12] = [

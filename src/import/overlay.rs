@@ -85,6 +85,10 @@ impl Layout for Overlay {
         self.inner.stands_alone()
     }
 
+    fn is_numbered(&self) -> bool {
+        self.inner.is_numbered()
+    }
+
     fn numbers_attempts(&self) -> bool {
         self.inner.numbers_attempts()
     }

@@ -1,6 +1,7 @@
 //! Goes through one file: bytes in, answers out, in order.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rayon::prelude::*;
 
@@ -13,6 +14,9 @@ const FEW: usize = 8;
 
 /// Groups that are open at a time.
 const OPEN: usize = 256;
+
+/// Bytes at each end of an entry that mark it.
+const ENDS: usize = 512;
 
 /// Reads one file.
 pub(super) struct Reader<'a> {
@@ -28,6 +32,8 @@ pub(super) struct Reader<'a> {
     /// Entries that belong together, while more may follow: their place and key. More than one where groups lie among
     /// each other.
     pub pending: VecDeque<(Found, String)>,
+    /// Where entries of these marks begin, of rows that tell their question and attempt.
+    pub seen: HashMap<u64, u64>,
 }
 
 impl Reader<'_> {
@@ -49,6 +55,7 @@ impl Reader<'_> {
         for (i, (entry, answers)) in entries.iter().zip(answers).enumerate() {
             gathered.entries += 1;
             match answers {
+                Ok(answers) if self.is_written_again(entry, &answers) => gathered.repeated += 1,
                 Ok(answers) => gathered.push(entry, self.file, first + i, answers),
                 Err(error) => gathered.push_fault(|| self.fault(entry, first + i, &error)),
             }
@@ -63,6 +70,30 @@ impl Reader<'_> {
     fn bytes(&self, entry: &Found) -> &[u8] {
         let bytes = &self.buffer[(entry.start - self.base) as usize..(entry.end - self.base) as usize];
         bytes.trim_ascii_end()
+    }
+
+    /// Whether the same bytes stand in the file before, where a row tells its question and attempt: a file that was
+    /// appended to once more.
+    fn is_written_again(&mut self, entry: &Found, answers: &[Answer]) -> bool {
+        let Some(first) = answers.first().filter(|_| self.part.layout.is_numbered()) else {
+            return false;
+        };
+        let bytes = self.bytes(entry);
+        let ends = [
+            &bytes[..bytes.len().min(ENDS)],
+            &bytes[bytes.len().saturating_sub(ENDS)..],
+        ];
+        let mut mark = DefaultHasher::new();
+        (first.record.question_id, first.record.attempt, bytes.len(), ends).hash(&mut mark);
+        let mark = mark.finish();
+        let Some(start) = self.seen.get(&mark) else {
+            self.seen.insert(mark, entry.start);
+            return false;
+        };
+        self.part
+            .source
+            .read(*start, bytes.len())
+            .is_ok_and(|earlier| earlier == bytes)
     }
 
     /// Joins entries with equal keys; groups that may go on are held back until they are known to be whole.

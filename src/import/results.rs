@@ -1,12 +1,17 @@
 //! The results files of lm-eval, which lie beside its samples.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::folder::Facts;
-use super::{head, json, source};
-use crate::trace::Notice;
+use super::{head, source, task_and_stamp};
+use crate::text::thousands;
+use crate::trace::{Notice, Trace};
+
+/// Tasks without samples that a notice lists one by one.
+const LISTED: usize = 8;
 
 /// A results file is read up to this size.
 const LARGEST_RESULTS: u64 = 64 << 20;
@@ -40,7 +45,7 @@ pub(super) fn read_results(sample: &Path, stamp: Option<&str>, known: &[PathBuf]
     let read = |path: &PathBuf| -> Option<Value> {
         let start = head::start(path, &[], head::LENGTH).ok()??;
         let whole = source::head(path, &start.layers, LARGEST_RESULTS).ok()?;
-        Some(json::Raw(whole.trim_ascii()).value()).filter(Value::is_object)
+        super::parse(whole.trim_ascii()).filter(Value::is_object)
     };
     let only = if found.len() == 1 || stamp.is_some() {
         found.first().and_then(read)
@@ -91,4 +96,67 @@ pub(super) fn version_of(results: &Value) -> Option<String> {
         .get("lm_eval_version")
         .and_then(Value::as_str)
         .map(str::to_owned)
+}
+
+/// The tasks that a results file tells of, each with its number of samples where that is told.
+fn tasks(results: &Value) -> Vec<(&str, Option<u64>)> {
+    let entries = |key: &str| results.get(key).and_then(Value::as_object);
+    let effective = |task: &str| {
+        let of_run = entries("n-samples").and_then(|counts| counts.get(task)?.get("effective")?.as_u64());
+        of_run.or_else(|| entries("results")?.get(task)?.get("sample_len")?.as_u64())
+    };
+    let groups = entries("group_subtasks").or_else(|| entries("groups"));
+    let is_task = |name: &&String| groups.is_none_or(|groups| !groups.contains_key(*name));
+    let named = entries("n-samples").or_else(|| entries("results"));
+    let named = named.into_iter().flat_map(|tasks| tasks.keys()).filter(is_task);
+    named.map(|task| (task.as_str(), effective(task))).collect()
+}
+
+/// Tells where a results file speaks of other samples than there are: how many, and of which tasks none.
+pub(super) fn note_samples(trace: &mut Trace) {
+    let Some(results) = &trace.manifest else { return };
+    let stated = tasks(results);
+    let total: u64 = stated.iter().filter_map(|(_, samples)| *samples).sum();
+    let held = trace.rows.len() as u64;
+    let is_told = stated.iter().all(|(_, samples)| samples.is_some());
+    if stated.is_empty() || is_told && total == held {
+        return;
+    }
+    let task_of = |row: usize| {
+        let (file, _) = trace.texts.place(row)?;
+        Some(task_and_stamp(file.file_stem()?.to_str()?)?.0)
+    };
+    let present: HashSet<String> = (0..trace.rows.len()).filter_map(task_of).collect();
+    let absent: Vec<String> = stated
+        .iter()
+        .filter(|(task, _)| !present.is_empty() && !present.contains(*task))
+        .map(|(task, samples)| match samples {
+            Some(samples) => format!("{task} ({samples})"),
+            None => (*task).to_owned(),
+        })
+        .collect();
+    let more = match absent.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more tasks"),
+    };
+    let mut told = Vec::new();
+    if is_told {
+        told.push(format!(
+            "the results file tells of {} samples, here are {}",
+            thousands(total as usize),
+            thousands(held as usize)
+        ));
+    }
+    if !absent.is_empty() {
+        told.push(format!(
+            "no samples of {}{more}",
+            absent[..absent.len().min(LISTED)].join(", ")
+        ));
+    }
+    if !told.is_empty() {
+        trace.notices.push(Notice {
+            kind: "sample_count".to_owned(),
+            text: told.join(", and "),
+        });
+    }
 }

@@ -13,7 +13,7 @@ use super::index::{Part, Span};
 use super::json;
 use super::layout::Entry;
 use crate::record::{Record, split_prompt};
-use crate::trace::{Field, Texts, as_map};
+use crate::trace::{Field, Texts, as_line, as_map};
 
 /// Rows that lie together and are read at once while scanning, the bytes that may take, and how many such reads are
 /// made before their texts are handed on.
@@ -217,10 +217,18 @@ impl Texts for Indexed {
             let (part, _, bytes) = self.bytes(*row)?;
             match json::values(&bytes)?.as_slice() {
                 [only] if only.is_object() && part.layout.stands_alone() => Ok(only.line()),
-                _ => Ok(serde_json::to_vec(&as_map(&*self.record(*row)?)?)?),
+                _ => Ok(as_line(as_map(&*self.record(*row)?)?)),
             }
         };
         rows.par_iter().map(one).collect()
+    }
+
+    fn place(&self, row: usize) -> Option<(PathBuf, u64)> {
+        let span = self.spans.get(row)?;
+        Some((
+            PathBuf::from(self.parts[usize::from(span.file)].source.name()),
+            span.start,
+        ))
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -134,6 +134,7 @@ fn open_table(table: Table, most: usize) -> Result<Trace> {
         manifest: None,
         notices,
         rule: None,
+        members: Vec::new(),
     })
 }
 

@@ -93,7 +93,7 @@ fn blank(sent: &Sent, sittings: &[Sitting], attempt: usize) -> Record {
         options: question.options.clone(),
         doc: Some(question.doc.clone()),
         target_hash: sent.rendered.target_hash.clone(),
-        doc_id: Some(question.doc_id as i64),
+        doc_id: Some(question.number(plan.prompt.style) as i64),
         seed: match &plan.method {
             Method::Cloze => None,
             Method::Generate { seeds, .. } => seeds[attempt],

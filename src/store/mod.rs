@@ -35,7 +35,7 @@ pub fn is_run(folder: &Path) -> bool {
 /// Refuses, before any work, a folder that a run could not be written into.
 ///
 /// # Errors
-/// When its parent does not exist or is not writable, or it already holds a run and `resume` is not asked for.
+/// When it cannot be made or is not writable, or it already holds a run and `resume` is not asked for.
 pub fn preflight(folder: &Path, resume: bool) -> Result<()> {
     if is_run(folder) {
         if !resume {
@@ -50,24 +50,14 @@ pub fn preflight(folder: &Path, resume: bool) -> Result<()> {
             folder.display()
         );
     }
-    let writable = if folder.exists() {
-        if !folder.is_dir() {
-            bail!("{} is a file; --out takes a folder", folder.display());
-        }
-        folder
-    } else {
-        let parent = folder
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        if !parent.is_dir() {
-            bail!(
-                "the folder {} does not exist; make it, or take another --out",
-                parent.display()
-            );
-        }
-        parent
-    };
+    // What is missing above the folder is made with it.
+    let writable = folder
+        .ancestors()
+        .find(|above| above.exists())
+        .unwrap_or(Path::new("."));
+    if !writable.is_dir() {
+        bail!("{} is a file; --out takes a folder", writable.display());
+    }
     tempfile::tempfile_in(writable)
         .with_context(|| format!("cannot write into {}; take another --out", writable.display()))?;
     Ok(())
@@ -287,13 +277,14 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_parent_or_a_run_already_there_is_refused_before_any_work() {
+    fn missing_parents_are_made_and_a_run_already_there_is_refused_before_any_work() {
         let folder = tempfile::tempdir().unwrap();
-        let error = preflight(&folder.path().join("no/such"), false)
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let error = preflight(&folder.path().join("file/run"), false)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("does not exist"), "{error}");
-        let out = folder.path().join("run");
+        assert!(error.contains("is a file"), "{error}");
+        let out = folder.path().join("a/b/run");
         preflight(&out, false).unwrap();
         RunFolder::create(&out, &Manifest::default()).unwrap();
         let error = preflight(&out, false).unwrap_err().to_string();

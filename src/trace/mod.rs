@@ -14,6 +14,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
+use crate::json;
 use crate::record::Record;
 
 pub use identity::Identity;
@@ -50,7 +51,13 @@ pub trait Texts: Send + Sync {
     /// them left out. For exports.
     fn source_lines(&self, rows: &[usize]) -> Result<Vec<Vec<u8>>> {
         let rows = self.source(rows)?;
-        rows.iter().map(|row| Ok(serde_json::to_vec(row)?)).collect()
+        Ok(rows.into_iter().map(as_line).collect())
+    }
+
+    /// The file that a row is read from, or the member of an archive, and at which of its bytes the row begins; records of
+    /// one row share its place.
+    fn place(&self, _row: usize) -> Option<(PathBuf, u64)> {
+        None
     }
 
     /// The files that the rows are read from; an export never replaces one.
@@ -104,12 +111,39 @@ pub fn as_map(record: &Record) -> Result<Map<String, Value>> {
     Ok(map)
 }
 
+/// An object on one line of JSON, numbers as Python writes them.
+pub fn as_line(map: Map<String, Value>) -> Vec<u8> {
+    json::python_json(&Value::Object(map), json::Layout::Dense).into_bytes()
+}
+
 /// Something a reader should know about a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
     /// A short word: `broken_row`, `missing_column`, ...
     pub kind: String,
     pub text: String,
+}
+
+/// A trace that was joined with others into one.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Its first row.
+    pub first: usize,
+    pub name: String,
+    pub path: Option<PathBuf>,
+    pub manifest: Option<Value>,
+}
+
+impl Member {
+    /// The model that a run of ours names.
+    pub fn model(&self) -> Option<&str> {
+        self.manifest.as_ref()?.pointer("/settings/model/name")?.as_str()
+    }
+
+    /// The rule that a run of ours names.
+    pub fn rule(&self) -> Option<&str> {
+        self.manifest.as_ref()?.pointer("/settings/rule")?.as_str()
+    }
 }
 
 /// A trace opened for reading.
@@ -127,6 +161,8 @@ pub struct Trace {
     pub notices: Vec<Notice>,
     /// The rule whose picks the rows hold; `None`: as stored in the file.
     pub rule: Option<String>,
+    /// The traces that it was joined from, in the order of their rows; none where it is one trace.
+    pub members: Vec<Member>,
 }
 
 impl std::fmt::Debug for Trace {
@@ -155,20 +191,38 @@ impl Trace {
             manifest: None,
             notices: Vec::new(),
             rule: None,
+            members: Vec::new(),
         }
+    }
+
+    /// The traces that it was joined from; itself where it is one.
+    pub fn members(&self) -> Vec<Member> {
+        if self.members.is_empty() {
+            return vec![Member {
+                first: 0,
+                name: self.name.clone(),
+                path: self.path.clone(),
+                manifest: self.manifest.clone(),
+            }];
+        }
+        self.members.clone()
     }
 
     /// The record of a row with the picks that are shown (another rule's, after `--rule`).
     pub fn record(&self, row: usize) -> Result<Arc<Record>> {
-        let stored = self.texts.record(row)?;
+        Ok(self.shown(row, self.texts.record(row)?))
+    }
+
+    /// A row's stored record with the pick that is shown.
+    pub fn shown(&self, row: usize, stored: Arc<Record>) -> Arc<Record> {
         let light = self.rows.light(row);
         if stored.pick == light.pick && stored.correct == light.correct {
-            return Ok(stored);
+            return stored;
         }
         let mut record = Record::clone(&stored);
         light.pick.clone_into(&mut record.pick);
         record.correct = light.correct;
-        Ok(Arc::new(record))
+        Arc::new(record)
     }
     /// Whether the file calls its attempts epochs and counts them from 1, as Inspect does.
     pub fn counts_epochs(&self) -> bool {

@@ -579,9 +579,11 @@ fn keep(trace: &Trace, notes: &Notes) -> Result<(), String> {
 }
 
 fn estimate(trace: &Trace, rows: &[u32]) -> Event {
-    let bytes = crate::export::estimate(trace, rows).unwrap_or(0);
+    let bytes = crate::export::ALL
+        .each_ref()
+        .map(|format| crate::export::bytes_a_row(trace, rows, format).unwrap_or(0.0));
     let whole_questions = crate::export::whole_questions(&trace.rows, rows).len();
-    Event::Estimated(bytes as f64 / rows.len().max(1) as f64, whole_questions)
+    Event::Estimated(bytes, whole_questions)
 }
 
 /// The worker's thread: takes in all requests, then does one step; a new request interrupts a long one.

@@ -5,10 +5,12 @@
 mod browsing;
 mod chats;
 mod comparing;
+mod exporting;
 mod extraction;
 mod figures;
 mod floors;
 mod harness_files;
+mod harness_kinds;
 mod hostile;
 mod hub;
 mod import;

@@ -53,6 +53,15 @@ impl Bench {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Runs it, and gives what it writes on both outputs, however it ends.
+    pub fn told(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        assert!(!text.contains("panicked"), "{text}");
+        text
+    }
+
     /// Runs what must be refused; gives exit code and the message.
     pub fn refused(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Task;
 use super::setting::Setting;
+use super::task::Task;
 use crate::benchmark::style::{Method, Part, Scored, Style};
 use crate::benchmark::{Benchmark, Form};
 use crate::record::letter;
@@ -11,19 +11,14 @@ use crate::record::letter;
 pub(super) fn config(task: &Task, setting: &Setting) -> Value {
     let mut config = Map::new();
     config.insert("task".into(), task.name.as_str().into());
-    if setting.has_alias() {
+    if setting.kind.has_alias {
         config.insert("task_alias".into(), task.alias.as_str().into());
     }
-    config.insert("dataset_path".into(), setting.at("/settings/data/source"));
-    config.insert("dataset_name".into(), task.subject.as_str().into());
-    config.insert("test_split".into(), setting.at("/settings/data/split"));
+    data(task, setting, &mut config);
     let texts = setting
         .known
         .zip(setting.style)
         .map(|(known, style)| Texts::of(known, style, task));
-    if let Some(known) = setting.known {
-        config.insert("fewshot_split".into(), known.example_splits.first().copied().into());
-    }
     match &texts {
         Some(texts) => {
             config.insert("doc_to_text".into(), texts.text.as_str().into());
@@ -42,22 +37,12 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
         config.insert("description".into(), style.describe(&task.subject).into());
         config.insert("target_delimiter".into(), style.delimiter.into());
         config.insert("fewshot_delimiter".into(), style.separator.into());
-        config.insert("fewshot_config".into(), examples(setting, texts.as_ref(), style));
+        config.insert("fewshot_config".into(), examples(task, setting, texts.as_ref(), style));
     }
     config.insert("num_fewshot".into(), setting.at("/settings/prompt/shots"));
-    let metrics: Vec<Value> = setting
-        .metrics()
-        .iter()
-        .map(|metric| {
-            let mut entry = json!({ "metric": metric, "aggregation": "mean", "higher_is_better": true });
-            if let (false, Some(entry)) = (setting.is_cloze, entry.as_object_mut()) {
-                entry.insert("ignore_case".into(), true.into());
-                entry.insert("ignore_punctuation".into(), true.into());
-            }
-            entry
-        })
-        .collect();
-    config.insert("metric_list".into(), metrics.into());
+    if setting.kind.lists_metrics {
+        config.insert("metric_list".into(), metric_list(setting));
+    }
     let kind = if setting.is_cloze {
         "multiple_choice"
     } else {
@@ -69,24 +54,70 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
     }
     config.insert("repeats".into(), 1.into());
     if !setting.is_cloze {
-        config.insert(
-            "filter_list".into(),
-            json!([{ "name": setting.filter(), "rule": setting.at("/settings/rule") }]),
-        );
+        let rule = setting.at("/settings/rule");
+        config.insert("filter_list".into(), setting.kind.filter_list(&rule));
     }
     config.insert("should_decontaminate".into(), false.into());
+    let fingerprint = setting.at("/settings/data/fingerprint");
+    let source = format!(
+        "markbook, style {}, questions sha256 {}",
+        setting.style.map_or("unknown", |style| style.name),
+        fingerprint.as_str().unwrap_or("unknown")
+    );
     config.insert(
         "metadata".into(),
-        json!({ "version": setting.version(), "fingerprint": setting.at("/settings/data/fingerprint") }),
+        json!({ "version": setting.version(), "config_source": source }),
     );
     config.into()
 }
 
-fn examples(setting: &Setting, texts: Option<&Texts>, style: &Style) -> Value {
+/// Where the questions come from.
+fn data(task: &Task, setting: &Setting, config: &mut Map<String, Value>) {
+    let source = setting.at("/settings/data/source");
+    config.insert("dataset_path".into(), source.clone());
+    if setting.kind.is_configured {
+        config.insert("dataset_name".into(), task.subject.as_str().into());
+    }
+    let split = setting.at("/settings/data/split");
+    let examples = setting.known.and_then(|known| known.example_splits.first().copied());
+    let is_local = setting.at("/settings/data/revision").is_null() && source != "embedded";
+    if let (true, Some(split)) = (is_local, split.as_str()) {
+        let files = [examples, Some(split)].into_iter().flatten();
+        let files: Map<String, Value> = files.map(|split| (split.to_owned(), source.clone())).collect();
+        config.insert("dataset_kwargs".into(), json!({ "data_files": files }));
+    }
+    config.insert("test_split".into(), split);
+    if examples.is_some() {
+        config.insert("fewshot_split".into(), examples.into());
+    }
+    if let Some(process) = process_docs(task, setting) {
+        config.insert("process_docs".into(), process.into());
+    }
+}
+
+fn process_docs(task: &Task, setting: &Setting) -> Option<String> {
+    let process = setting.kind.process_docs?;
+    Some(process.replace("{subject}", &task.subject))
+}
+
+fn metric_list(setting: &Setting) -> Value {
+    let entry = |metric: &&str| {
+        let mut entry = Map::new();
+        entry.insert("metric".into(), (*metric).into());
+        entry.insert("aggregation".into(), "mean".into());
+        entry.insert("higher_is_better".into(), true.into());
+        let ignored = setting.kind.ignores.iter().filter(|_| !setting.is_cloze);
+        entry.extend(ignored.map(|ignored| ((*ignored).to_owned(), true.into())));
+        Value::Object(entry)
+    };
+    setting.metrics().iter().map(entry).collect()
+}
+
+fn examples(task: &Task, setting: &Setting, texts: Option<&Texts>, style: &Style) -> Value {
     json!({
         "sampler": "first_n",
         "split": setting.known.and_then(|known| known.example_splits.first().copied()),
-        "process_docs": null,
+        "process_docs": process_docs(task, setting),
         "fewshot_indices": null,
         "samples": null,
         "doc_to_text": texts.map(|texts| texts.text.as_str()),
@@ -108,14 +139,8 @@ struct Texts {
 impl Texts {
     fn of(known: &Benchmark, style: &Style, task: &Task) -> Texts {
         let column = if known.form == Form::Mmlu { "choices" } else { "options" };
-        let count = task
-            .records
-            .iter()
-            .map(|record| record.options.len())
-            .max()
-            .unwrap_or(0);
         let strip = |part| if style.stripped.contains(&part) { ".strip()" } else { "" };
-        let options: String = (0..count.min(style.most_options))
+        let options: String = (0..task.options.min(style.most_options))
             .map(|index| {
                 let letter = letter(index).map(String::from).unwrap_or_default();
                 let option = format!("{{{{{column}[{index}]{}}}}}", strip(Part::Options));
@@ -127,7 +152,7 @@ impl Texts {
             .block
             .replace("{question}", &question)
             .replace("{options}", &options);
-        let letters: Vec<String> = (0..count).filter_map(letter).map(String::from).collect();
+        let letters: Vec<String> = (0..task.options).filter_map(letter).map(String::from).collect();
         Texts {
             text,
             target: match (&style.method, known.form) {

@@ -1,28 +1,78 @@
 //! `results_<date>.json`: scores of tasks and groups, and how they were got, in the harness's order of keys.
 
+use anyhow::{Context, Result};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::config::config;
-use super::sample::is_right;
 use super::setting::Setting;
-use super::{MMLU_GROUPS, Task};
-use crate::benchmark::hash::{python_float, task_hash};
+use super::task::Task;
+use super::{MMLU_GROUPS, Part};
+use crate::benchmark::hash::python_float;
+use crate::benchmark::mmlu::CATEGORIES;
 use crate::stats::{Tally, mean_stderr, micro_mean, pooled_stderr};
 
-/// Adds a metric's mean and standard error to an entry; `N/A` where there is none (a single row).
-fn tell(metric: &str, filter: &str, (mean, stderr): (Option<f64>, Option<f64>), entry: &mut Map<String, Value>) {
-    entry.insert(format!("{metric},{filter}"), json!(mean));
-    let stderr = stderr.map_or_else(|| "N/A".into(), |stderr| json!(stderr));
-    entry.insert(format!("{metric}_stderr,{filter}"), stderr);
+/// The whole file.
+#[derive(Serialize)]
+struct Results {
+    /// Tasks, then groups.
+    results: Map<String, Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    groups: Map<String, Value>,
+    /// The whole, then its parts.
+    group_subtasks: Map<String, Value>,
+    configs: Map<String, Value>,
+    versions: Map<String, Value>,
+    #[serde(rename = "n-shot")]
+    shots: Map<String, Value>,
+    higher_is_better: Map<String, Value>,
+    #[serde(rename = "n-samples")]
+    samples: Map<String, Value>,
+    config: Config,
+    git_hash: Option<String>,
+    /// Seconds since 1970.
+    date: f64,
+    pretty_env_info: String,
+    transformers_version: Option<String>,
+    lm_eval_version: &'static str,
+    upper_git_hash: Option<String>,
+    tokenizer_pad_token: Value,
+    tokenizer_eos_token: Value,
+    tokenizer_bos_token: Value,
+    eot_token_id: Value,
+    max_length: Value,
+    task_hashes: Map<String, Value>,
+    model_source: &'static str,
+    model_name: String,
+    model_name_sanitized: String,
+    system_instruction: Value,
+    system_instruction_sha: Value,
+    fewshot_as_multiturn: bool,
+    chat_template: Value,
+    chat_template_sha: Value,
+    total_evaluation_time_seconds: String,
 }
 
-fn tally(task: &Task, metric: &str, setting: &Setting) -> Tally {
-    let right = task.records.iter().filter(|record| is_right(record, metric, setting));
-    Tally {
-        n: task.records.len(),
-        correct: right.count(),
-        invalid: 0,
-    }
+/// How the run was asked for.
+#[derive(Serialize)]
+struct Config {
+    model: &'static str,
+    model_args: Value,
+    model_num_parameters: Option<u64>,
+    model_dtype: Option<&'static str>,
+    model_revision: Value,
+    model_sha: String,
+    batch_size: Option<u64>,
+    batch_sizes: [u64; 0],
+    device: Value,
+    use_cache: Option<String>,
+    limit: Option<f64>,
+    bootstrap_iters: u32,
+    gen_kwargs: Value,
+    random_seed: Option<i64>,
+    numpy_seed: Option<i64>,
+    torch_seed: Option<i64>,
+    fewshot_seed: Option<i64>,
 }
 
 /// A group: its members are tasks or groups; its score is over the leaves.
@@ -31,30 +81,147 @@ struct Group<'a> {
     alias: String,
     members: Vec<String>,
     leaves: Vec<&'a Task>,
-    version: f64,
 }
 
-/// The harness's groups of the tasks at hand, children before parents.
-fn groups<'a>(tasks: &'a [Task], setting: &Setting) -> Vec<Group<'a>> {
-    if tasks.len() < 2 {
-        return Vec::new();
+/// The version of the harness's groups.
+const GROUP_VERSION: f64 = 2.0;
+
+/// The results of a part. What the harness wrote stays as it is where all of its rows are there as they were; of some of
+/// them, tasks are counted anew and groups left out.
+pub(super) fn results(tasks: &[Task], part: &Part, setting: &Setting) -> Result<Value> {
+    match part.manifest.filter(|_| part.is_harness) {
+        Some(theirs) if part.is_whole && part.trace.rule.is_none() => Ok(theirs.clone()),
+        Some(theirs) if theirs["results"].is_object() => Ok(counted_anew(theirs, tasks)),
+        _ => serde_json::to_value(ours(tasks, setting)).context("the results do not turn into JSON"),
     }
-    let suffix = setting.suffix();
+}
+
+/// The harness's results with the figures of some of its rows.
+fn counted_anew(theirs: &Value, tasks: &[Task]) -> Value {
+    let mut results = theirs.clone();
+    for key in [
+        "results",
+        "configs",
+        "versions",
+        "n-shot",
+        "higher_is_better",
+        "n-samples",
+        "task_hashes",
+    ] {
+        if let Some(entries) = results[key].as_object_mut() {
+            entries.retain(|name, _| tasks.iter().any(|task| task.name == *name));
+        }
+    }
+    results["group_subtasks"] = json!({});
+    if let Some(results) = results.as_object_mut() {
+        results.shift_remove("groups");
+    }
+    for task in tasks {
+        let (name, entry) = (task.name.as_str(), &mut results["results"][task.name.as_str()]);
+        let alias = entry["alias"].as_str().unwrap_or(&task.alias).to_owned();
+        *entry = scores_of(task, &alias);
+        results["n-samples"][name]["effective"] = task.len().into();
+        results["task_hashes"][name] = task.hash.as_str().into();
+    }
+    results
+}
+
+/// The results of a run of ours, or of rows that come without any.
+fn ours(tasks: &[Task], setting: &Setting) -> Results {
+    let groups = groups(tasks, setting);
+    let of_groups: Map<String, Value> = groups
+        .iter()
+        .map(|group| (group.name.clone(), group_scores(group)))
+        .collect();
+    let mut scores: Map<String, Value> = by_task(tasks, |task| scores_of(task, &task.alias));
+    scores.extend(of_groups.clone());
+    let (parts, whole) = groups.split_at(groups.len().saturating_sub(1));
+    let members = whole.iter().chain(parts);
+    let with_groups = |of_task: Value, of_group: Value| {
+        let own = tasks.iter().map(|task| (task.name.clone(), of_task.clone()));
+        let of_groups = groups.iter().map(|group| (group.name.clone(), of_group.clone()));
+        sorted(own.chain(of_groups).collect())
+    };
+    let shots = setting.at("/settings/prompt/shots");
+    let better: Value = setting
+        .metrics()
+        .iter()
+        .map(|metric| ((*metric).to_owned(), true))
+        .collect();
+    let model = setting.at("/settings/model/id");
+    let model = model.as_str().unwrap_or("unknown");
+    let turns = setting.at("/settings/prompt/chat_shots") == "turns";
+    let seconds = setting.at("/timing/wall_s").as_f64().unwrap_or(0.0);
+    Results {
+        results: scores,
+        groups: of_groups,
+        group_subtasks: members
+            .map(|group| (group.name.clone(), json!(group.members)))
+            .collect(),
+        configs: sorted(by_task(tasks, |task| config(task, setting))),
+        versions: with_groups(setting.version(), json!(GROUP_VERSION)),
+        shots: with_groups(shots.clone(), shots),
+        higher_is_better: with_groups(better.clone(), better),
+        samples: by_task(tasks, |task| samples_of(task, setting)),
+        config: run_config(setting, model),
+        git_hash: None,
+        date: chrono::Utc::now().timestamp_micros() as f64 / 1e6,
+        pretty_env_info: format!("markbook {}", env!("CARGO_PKG_VERSION")),
+        transformers_version: None,
+        lm_eval_version: "0.4.12",
+        upper_git_hash: None,
+        tokenizer_pad_token: Value::Null,
+        tokenizer_eos_token: Value::Null,
+        tokenizer_bos_token: Value::Null,
+        eot_token_id: Value::Null,
+        max_length: setting.at("/settings/engine/context"),
+        task_hashes: by_task(tasks, |task| task.hash.as_str().into()),
+        model_source: "markbook",
+        model_name: model.to_owned(),
+        model_name_sanitized: sanitize(model),
+        system_instruction: Value::Null,
+        system_instruction_sha: Value::Null,
+        fewshot_as_multiturn: turns,
+        chat_template: setting.at("/settings/prompt/chat_template"),
+        chat_template_sha: setting.at("/settings/prompt/chat_template_sha256"),
+        total_evaluation_time_seconds: python_float(seconds),
+    }
+}
+
+fn by_task(tasks: &[Task], value: impl Fn(&Task) -> Value) -> Map<String, Value> {
+    tasks.iter().map(|task| (task.name.clone(), value(task))).collect()
+}
+
+fn sorted(mut entries: Map<String, Value>) -> Map<String, Value> {
+    entries.sort_keys();
+    entries
+}
+
+/// The harness's groups of the tasks at hand, children before parents: only those all of whose tasks are there.
+fn groups<'a>(tasks: &'a [Task], setting: &Setting) -> Vec<Group<'a>> {
+    let suffix = setting.kind.suffix();
     let mut groups: Vec<Group> = Vec::new();
     let is_mmlu = setting.benchmark == "mmlu";
-    if is_mmlu {
-        for category in MMLU_GROUPS {
-            let leaves: Vec<&Task> = tasks.iter().filter(|task| task.category == category).collect();
-            if !leaves.is_empty() {
-                groups.push(Group {
-                    name: format!("mmlu_{}{suffix}", category.to_lowercase().replace(' ', "_")),
-                    alias: category.to_lowercase(),
-                    members: leaves.iter().map(|task| task.name.clone()).collect(),
-                    leaves,
-                    version: 2.0,
-                });
-            }
+    for category in MMLU_GROUPS.into_iter().filter(|_| is_mmlu) {
+        let leaves: Vec<&Task> = tasks.iter().filter(|task| task.category == category).collect();
+        let whole = CATEGORIES.iter().find(|(name, _)| *name == category);
+        if whole.is_some_and(|(_, subjects)| subjects.len() == leaves.len()) {
+            groups.push(Group {
+                name: format!("mmlu_{}{suffix}", category.to_lowercase().replace(' ', "_")),
+                alias: category.to_lowercase(),
+                members: leaves.iter().map(|task| task.name.clone()).collect(),
+                leaves,
+            });
         }
+    }
+    let whole = match setting.benchmark.as_str() {
+        "mmlu" => 57,
+        "mmlu_pro" => 14,
+        _ if setting.at("/settings/data/subjects").get(0).is_some() => usize::MAX,
+        _ => 2,
+    };
+    if tasks.len() < whole {
+        return groups;
     }
     let all = format!("{}{suffix}", setting.benchmark);
     groups.push(Group {
@@ -69,179 +236,99 @@ fn groups<'a>(tasks: &'a [Task], setting: &Setting) -> Vec<Group<'a>> {
             tasks.iter().map(|task| task.name.clone()).collect()
         },
         leaves: tasks.iter().collect(),
-        version: 2.0,
     });
     groups
 }
 
-pub(super) fn results(tasks: &[Task], setting: &Setting) -> Value {
-    let filter = setting.filter();
-    let groups = groups(tasks, setting);
-    let mut scores = Map::new();
-    for task in tasks {
-        let mut entry = Map::new();
-        entry.insert("name".into(), task.name.as_str().into());
-        entry.insert("alias".into(), task.alias.as_str().into());
-        entry.insert("sample_len".into(), task.records.len().into());
-        for metric in setting.metrics() {
-            let tally = tally(task, metric, setting);
-            tell(metric, filter, (micro_mean(&[tally]), mean_stderr(tally)), &mut entry);
-        }
-        scores.insert(task.name.clone(), Value::Object(entry));
+/// A task's entry.
+fn scores_of(task: &Task, alias: &str) -> Value {
+    let mut entry = Map::new();
+    entry.insert("name".into(), task.name.as_str().into());
+    entry.insert("alias".into(), alias.into());
+    entry.insert("sample_len".into(), task.len().into());
+    for counted in &task.tallies {
+        let figures = (micro_mean(&[counted.tally]), mean_stderr(counted.tally));
+        tell(counted.metric, &counted.filter, figures, &mut entry);
     }
-    let mut group_scores = Map::new();
-    for group in &groups {
-        // The groups aggregate the first metric only, as the harness's own do.
-        let metric = setting.metrics()[0];
-        let leaves: Vec<Tally> = group.leaves.iter().map(|task| tally(task, metric, setting)).collect();
-        let rows: usize = leaves.iter().map(|leaf| leaf.n).sum();
-        let mut entry = Map::new();
-        entry.insert("alias".into(), group.alias.as_str().into());
-        entry.insert("name".into(), group.name.as_str().into());
-        entry.insert("sample_len".into(), rows.into());
-        tell(
-            metric,
-            filter,
-            (micro_mean(&leaves), pooled_stderr(&leaves)),
-            &mut entry,
+    entry.into()
+}
+
+/// A group's entry. The groups aggregate the first metric only, as the harness's own do.
+fn group_scores(group: &Group) -> Value {
+    let mut entry = Map::new();
+    let rows: usize = group.leaves.iter().map(|task| task.len()).sum();
+    entry.insert("alias".into(), group.alias.as_str().into());
+    entry.insert("name".into(), group.name.as_str().into());
+    entry.insert("sample_len".into(), rows.into());
+    let firsts = || group.leaves.iter().filter_map(|task| task.tallies.first());
+    if let Some(first) = firsts().next() {
+        let leaves: Vec<Tally> = firsts().map(|counted| counted.tally).collect();
+        let figures = (micro_mean(&leaves), pooled_stderr(&leaves));
+        tell(first.metric, &first.filter, figures, &mut entry);
+        entry.insert(
+            "sample_count".into(),
+            json!({ format!("{},{}", first.metric, first.filter): rows }),
         );
-        entry.insert("sample_count".into(), json!({ format!("{metric},{filter}"): rows }));
-        group_scores.insert(group.name.clone(), Value::Object(entry));
     }
-    scores.extend(group_scores.clone());
-    // The whole, then its parts.
-    let (parts, whole) = groups.split_at(groups.len().saturating_sub(1));
-    let members = whole.iter().chain(parts);
-    let members: Map<String, Value> = members
-        .map(|group| (group.name.clone(), json!(group.members)))
-        .collect();
+    entry.into()
+}
 
-    let each = |value: &dyn Fn(&Task) -> Value| -> Map<String, Value> {
-        tasks.iter().map(|task| (task.name.clone(), value(task))).collect()
-    };
-    let with_groups = |of_task: &dyn Fn(&Task) -> Value, of_group: &dyn Fn(&Group) -> Value| -> Value {
-        let mut entries: Vec<(String, Value)> = each(of_task).into_iter().collect();
-        entries.extend(groups.iter().map(|group| (group.name.clone(), of_group(group))));
-        entries.sort_by(|a, b| a.0.cmp(&b.0));
-        entries.into_iter().collect::<Map<String, Value>>().into()
-    };
-    let shots = setting.at("/settings/prompt/shots");
-    let version = setting.version();
-    let better: Value = setting
-        .metrics()
-        .iter()
-        .map(|metric| ((*metric).to_owned(), Value::Bool(true)))
-        .collect::<Map<String, Value>>()
-        .into();
-    let model = setting.at("/settings/model/id");
-    let model = model.as_str().unwrap_or("unknown").to_owned();
-    let mut results = Map::new();
-    results.insert("results".into(), scores.into());
-    if !group_scores.is_empty() {
-        results.insert("groups".into(), group_scores.into());
-    }
-    results.insert("group_subtasks".into(), members.into());
-    let configs = with_groups(&|task| config(task, setting), &|_| Value::Null);
-    results.insert("configs".into(), tasks_only(configs));
-    results.insert(
-        "versions".into(),
-        with_groups(&|_| version.clone(), &|group| json!(group.version)),
-    );
-    results.insert("n-shot".into(), with_groups(&|_| shots.clone(), &|_| shots.clone()));
-    results.insert(
-        "higher_is_better".into(),
-        with_groups(&|_| better.clone(), &|_| better.clone()),
-    );
+/// Adds a metric's mean and standard error to an entry; `N/A` where there is none (a single row).
+fn tell(metric: &str, filter: &str, (mean, stderr): (Option<f64>, Option<f64>), entry: &mut Map<String, Value>) {
+    entry.insert(format!("{metric},{filter}"), json!(mean));
+    let stderr = stderr.map_or_else(|| "N/A".into(), |stderr| json!(stderr));
+    entry.insert(format!("{metric}_stderr,{filter}"), stderr);
+}
+
+/// How many questions a task has, and how many were asked.
+fn samples_of(task: &Task, setting: &Setting) -> Value {
     let available = setting.at("/settings/data/available");
-    let sizes = each(&|task| {
-        let effective = task.records.len();
-        let original = available.get(&task.subject).and_then(Value::as_u64);
-        json!({ "original": original.unwrap_or(effective as u64), "effective": effective })
-    });
-    results.insert("n-samples".into(), sizes.into());
-    results.insert("config".into(), run_config(setting, &model));
-    results.insert("git_hash".into(), Value::Null);
-    results.insert("date".into(), json!(chrono::Utc::now().timestamp_micros() as f64 / 1e6));
-    results.insert(
-        "pretty_env_info".into(),
-        format!("markbook {}", env!("CARGO_PKG_VERSION")).into(),
-    );
-    results.insert("transformers_version".into(), Value::Null);
-    results.insert("lm_eval_version".into(), "0.4.12".into());
-    for name in [
-        "upper_git_hash",
-        "tokenizer_pad_token",
-        "tokenizer_eos_token",
-        "tokenizer_bos_token",
-        "eot_token_id",
-    ] {
-        results.insert(name.into(), Value::Null);
-    }
-    results.insert("max_length".into(), setting.at("/settings/engine/context"));
-    results.insert("task_hashes".into(), each(&|task| hash_of(task).into()).into());
-    results.insert("model_source".into(), "markbook".into());
-    results.insert("model_name".into(), model.as_str().into());
-    results.insert("model_name_sanitized".into(), sanitize(&model).into());
-    results.insert("system_instruction".into(), Value::Null);
-    results.insert("system_instruction_sha".into(), Value::Null);
-    let turns = setting.at("/settings/prompt/chat_shots").as_str() == Some("turns");
-    results.insert("fewshot_as_multiturn".into(), turns.into());
-    results.insert("chat_template".into(), setting.at("/settings/prompt/chat_template"));
-    results.insert(
-        "chat_template_sha".into(),
-        setting.at("/settings/prompt/chat_template_sha256"),
-    );
-    let seconds = setting.at("/timing/wall_s").as_f64().unwrap_or(0.0);
-    results.insert("total_evaluation_time_seconds".into(), python_float(seconds).into());
-    results.into()
+    let original = if setting.kind.is_one_task() {
+        let counts = available.as_object();
+        counts.map(|counts| counts.values().filter_map(Value::as_u64).sum())
+    } else {
+        available.get(&task.subject).and_then(Value::as_u64)
+    };
+    let effective = task.len() as u64;
+    json!({ "original": original.unwrap_or(effective), "effective": effective })
 }
 
-/// Without the groups' empty entries.
-fn tasks_only(mut entries: Value) -> Value {
-    if let Some(entries) = entries.as_object_mut() {
-        entries.retain(|_, entry| !entry.is_null());
-    }
-    entries
-}
-
-fn run_config(setting: &Setting, model: &str) -> Value {
-    let dtype = setting.at("/settings/engine/dtype");
-    let names = match dtype.as_str() {
-        Some("f32") => Some(("float32", "torch.float32")),
-        Some("bf16") => Some(("bfloat16", "torch.bfloat16")),
-        _ => None,
+fn run_config(setting: &Setting, model: &str) -> Config {
+    let (name, dtype) = match setting.at("/settings/engine/dtype").as_str() {
+        Some("f32") => (Some("float32"), Some("torch.float32")),
+        Some("bf16") => (Some("bfloat16"), Some("torch.bfloat16")),
+        _ => (None, None),
     };
     // The harness's limit counts per task, as --per-subject does.
-    let limit = setting.at("/settings/data/per_subject").as_f64();
-    json!({
-        "model": "markbook",
-        "model_args": { "pretrained": model, "dtype": names.map(|names| names.0) },
-        "model_num_parameters": null,
-        "model_dtype": names.map(|names| names.1),
-        "model_revision": setting.at("/settings/model/revision"),
-        "model_sha": setting.at("/settings/model/revision").as_str().unwrap_or_default(),
-        "batch_size": null,
-        "batch_sizes": [],
-        "device": setting.at("/settings/engine/device"),
-        "use_cache": null,
-        "limit": limit,
-        "bootstrap_iters": 100_000,
-        "gen_kwargs": if setting.is_cloze { Value::Null } else { setting.generation() },
-        "random_seed": setting.seed,
-        "numpy_seed": null,
-        "torch_seed": null,
-        "fewshot_seed": null,
-    })
-}
-
-fn hash_of(task: &Task) -> String {
-    task_hash(task.records.iter().map(|record| {
-        [
-            record.doc_hash.as_str(),
-            record.prompt_hash.as_str(),
-            record.target_hash.as_str(),
-        ]
-    }))
+    let limit = if setting.kind.is_one_task() {
+        "/settings/data/limit"
+    } else {
+        "/settings/data/per_subject"
+    };
+    let revision = setting.at("/settings/model/revision");
+    Config {
+        model: "markbook",
+        model_args: json!({ "pretrained": model, "dtype": name }),
+        model_num_parameters: None,
+        model_dtype: dtype,
+        model_sha: revision.as_str().unwrap_or_default().to_owned(),
+        model_revision: revision,
+        batch_size: None,
+        batch_sizes: [],
+        device: setting.at("/settings/engine/device"),
+        use_cache: None,
+        limit: setting.at(limit).as_f64(),
+        bootstrap_iters: 100_000,
+        gen_kwargs: if setting.is_cloze {
+            Value::Null
+        } else {
+            setting.generation()
+        },
+        random_seed: setting.seed,
+        numpy_seed: None,
+        torch_seed: None,
+        fewshot_seed: None,
+    }
 }
 
 /// The harness's name for a path: each run of `"<>:/|\?*[]` becomes `__`.

@@ -7,10 +7,14 @@ use super::setting::Setting;
 use crate::benchmark::hash::{hash_text, python_float};
 use crate::extract::argmax::ArgMax;
 use crate::record::{INVALID, Record, letter, letter_index};
+use crate::trace::Light;
+
+/// The metrics of the harness's MMLU tasks.
+const METRICS: [&str; 3] = ["acc", "acc_norm", "exact_match"];
 
 /// A record as the harness logs it (`evaluator.py`, the keys in its order; numbers and truths within lists are texts, as
 /// `sanitize_list` makes them).
-pub(super) fn sample(record: &Record, at: usize, setting: &Setting) -> Result<Value> {
+pub(super) fn of_record(record: &Record, at: usize, setting: &Setting) -> Result<Value> {
     let doc: Value = match &record.doc {
         Some(doc) => crate::json::parse(doc).context("its source row is no JSON")?,
         None => json!({
@@ -48,7 +52,10 @@ pub(super) fn sample(record: &Record, at: usize, setting: &Setting) -> Result<Va
         );
         sample.insert("arguments".into(), Value::Object(arguments));
         sample.insert("resps".into(), json!([[record.reasoning]]));
-        sample.insert("filtered_resps".into(), json!([record.pick]));
+        sample.insert(
+            "filtered_resps".into(),
+            json!([filtered(&record.pick, setting.filter())]),
+        );
     }
     sample.insert("filter".into(), setting.filter().into());
     sample.insert("metrics".into(), json!(setting.metrics()));
@@ -60,16 +67,57 @@ pub(super) fn sample(record: &Record, at: usize, setting: &Setting) -> Result<Va
         sample.insert(name.into(), hash.as_str().into());
     }
     for metric in setting.metrics() {
-        sample.insert(
-            (*metric).into(),
-            json!(f64::from(u8::from(is_right(record, metric, setting)))),
-        );
+        sample.insert((*metric).into(), score(is_right(record, metric, setting)));
     }
     Ok(Value::Object(sample))
 }
 
+/// A row of the harness's own, with the pick of another rule where one is asked for.
+pub(super) fn of_source(line: &[u8], read_again: Option<Light>) -> Result<Value> {
+    let mut sample = crate::import::parse(line).context("its row is no JSON")?;
+    if let Some(light) = read_again {
+        let filter = sample["filter"].as_str().unwrap_or_default().to_owned();
+        let is_read = sample["filtered_resps"][0].is_string();
+        if is_read {
+            sample["filtered_resps"] = json!([filtered(light.pick, &filter)]);
+        }
+        let metric = if is_read { "exact_match" } else { "acc" };
+        if sample.get(metric).is_some() {
+            sample[metric] = score(light.correct);
+        }
+    }
+    Ok(sample)
+}
+
+/// The filter of a row, where it is one of the harness's own as versions since 0.4.3 write it.
+pub(super) fn filter_of(line: &[u8]) -> Option<String> {
+    let sample = crate::import::parse(line)?;
+    let is_whole = sample["doc"].is_object() && sample["arguments"].is_object() && sample["resps"].is_array();
+    is_whole.then(|| sample["filter"].as_str().unwrap_or_default().to_owned())
+}
+
+/// The metrics that a sample holds, in their order.
+pub(super) fn metrics(sample: &Value) -> Vec<&'static str> {
+    METRICS
+        .into_iter()
+        .filter(|metric| sample.get(metric).is_some())
+        .collect()
+}
+
+fn score(is_right: bool) -> Value {
+    json!(f64::from(u8::from(is_right)))
+}
+
+/// A pick as the filter of a task gives it: the generated tasks of MMLU take an empty line as it is.
+fn filtered<'p>(pick: &'p str, filter: &str) -> &'p str {
+    match filter {
+        "get_response" if pick == INVALID => "",
+        _ => pick,
+    }
+}
+
 /// Whether a record counts as right under a metric.
-pub(super) fn is_right(record: &Record, metric: &str, setting: &Setting) -> bool {
+fn is_right(record: &Record, metric: &str, setting: &Setting) -> bool {
     let by = |rule: ArgMax| {
         let pick = record.scored_pick(rule);
         pick.is_some() && pick == letter_index(&record.answer)

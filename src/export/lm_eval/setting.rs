@@ -1,21 +1,23 @@
 //! What is the same for all tasks of an exported run: its manifest, style, metrics and generation settings.
 
-use std::sync::Arc;
-
+use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use crate::benchmark::{self, Benchmark, Style};
+use super::Part;
+use super::kind::Kind;
+use crate::benchmark::{self, Benchmark, Form, Method, Style};
 use crate::extract::Rule;
-use crate::record::{Record, letter_index};
-use crate::trace::Trace;
+use crate::extract::argmax::ArgMax;
+use crate::record::letter_index;
 
 /// An exam as it was sat, as far as the trace tells.
 pub(super) struct Setting<'a> {
     manifest: Option<&'a Value>,
-    /// What the tasks' names begin with.
+    /// What the tasks' names are made of.
     pub benchmark: String,
     pub known: Option<&'static Benchmark>,
     pub style: Option<&'static Style>,
+    pub kind: &'static Kind,
     pub is_cloze: bool,
     /// Whether whole answer texts were scored, not letters.
     pub scores_texts: bool,
@@ -25,37 +27,42 @@ pub(super) struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    pub(super) fn of(trace: &'a Trace, records: &[Arc<Record>], seed: Option<i64>) -> Setting<'a> {
-        let first = records.first();
-        let manifest = trace
-            .manifest
-            .as_ref()
-            .filter(|manifest| manifest.get("settings").is_some());
+    pub(super) fn of(part: &Part<'a>) -> Result<Setting<'a>> {
+        let first = part.trace.texts.record(part.rows[0])?;
+        let manifest = part.manifest.filter(|manifest| manifest.get("settings").is_some());
         let text = |pointer: &str| manifest.and_then(|manifest| manifest.pointer(pointer)?.as_str());
-        let benchmark = first.map_or("", |record| record.benchmark.as_str());
+        let benchmark = first.benchmark.strip_prefix("leaderboard_").unwrap_or(&first.benchmark);
         let known = benchmark::find(benchmark)
             .ok()
             .or_else(|| text("/settings/prompt/style").map(|_| &benchmark::custom::CUSTOM));
         let style = known
             .zip(text("/settings/prompt/style"))
             .and_then(|(known, style)| known.style(style).ok());
-        let rule = trace.rule.as_deref().or_else(|| text("/settings/rule"));
+        let rule = part.trace.rule.as_deref().or_else(|| text("/settings/rule"));
         let rule = rule
             .and_then(|rule| Rule::parse(rule).ok())
             .and_then(|rule| rule.argmax());
+        let is_cloze = first.logprobs.is_some();
         let is_letter = |text: &String| letter_index(text.trim()).is_some();
-        Setting {
+        let scores_texts = first
+            .continuations
+            .as_ref()
+            .is_some_and(|continuations| !continuations.iter().all(is_letter));
+        let form = known.map_or(Form::Custom, |known| known.form);
+        Ok(Setting {
             manifest,
             benchmark: if benchmark.is_empty() { "trace" } else { benchmark }.to_owned(),
             known,
             style,
-            is_cloze: first.is_some_and(|record| record.logprobs.is_some()),
-            scores_texts: first
-                .and_then(|record| record.continuations.as_ref())
-                .is_some_and(|continuations| !continuations.iter().all(is_letter)),
-            picks_by_sum: rule.unwrap_or_default() == crate::extract::argmax::ArgMax::Sum,
-            seed,
-        }
+            kind: match style {
+                Some(style) => Kind::of(form, style.name),
+                None => Kind::like(form, is_cloze, scores_texts),
+            },
+            is_cloze,
+            scores_texts,
+            picks_by_sum: rule.unwrap_or_default() == ArgMax::Sum,
+            seed: part.seed,
+        })
     }
 
     pub(super) fn at(&self, pointer: &str) -> Value {
@@ -67,26 +74,6 @@ impl<'a> Setting<'a> {
 
     pub(super) fn flag(&self, pointer: &str) -> bool {
         self.at(pointer).as_bool().unwrap_or(false)
-    }
-
-    /// What the harness's names of a variant's tasks and groups end with.
-    pub(super) fn suffix(&self) -> &'static str {
-        match self.style.map(|style| style.name) {
-            Some("lm_eval_continuation") => "_continuation",
-            Some("lm_eval_generative") => "_generative",
-            _ => "",
-        }
-    }
-
-    pub(super) fn task_name(&self, alias: &str) -> String {
-        // A set without subjects is one task.
-        let gap = if alias.is_empty() { "" } else { "_" };
-        format!("{}{gap}{alias}{}", self.benchmark, self.suffix())
-    }
-
-    /// The harness's continuation tasks have no alias of their own.
-    pub(super) fn has_alias(&self) -> bool {
-        self.suffix() != "_continuation"
     }
 
     /// The task's version as a number.
@@ -106,27 +93,33 @@ impl<'a> Setting<'a> {
     }
 
     pub(super) fn filter(&self) -> &'static str {
-        match (self.is_cloze, self.suffix()) {
-            (true, _) => "none",
-            (false, "_generative") => "get_response",
-            (false, _) => "custom-extract",
-        }
+        if self.is_cloze { "none" } else { self.kind.filter }
     }
 
-    /// `gen_kwargs` as the harness passes them.
+    /// `gen_kwargs` as the harness passes them: what a task sets, and what was asked for beside it.
     pub(super) fn generation(&self) -> Value {
         let sampling = self.at("/settings/sampling");
         let get = |name: &str| sampling.get(name).cloned().unwrap_or(Value::Null);
         let temperature = get("temperature").as_f64().unwrap_or(0.0);
+        let (stops, limit) = match self.style.map(|style| style.method) {
+            Some(Method::Generate { stops, max_tokens, .. }) => (stops, Some(max_tokens)),
+            _ => (self.kind.stops, None),
+        };
+        let is_sampled = temperature > 0.0;
+        let has_limit = limit.is_some_and(|limit| get("max_tokens") != json!(limit));
         let mut kwargs = Map::new();
         kwargs.insert(
             "until".into(),
-            sampling.get("stops").cloned().unwrap_or_else(|| json!(["Question:"])),
+            sampling.get("stops").cloned().unwrap_or_else(|| json!(stops)),
         );
-        kwargs.insert("max_gen_toks".into(), get("max_tokens"));
-        kwargs.insert("do_sample".into(), (temperature > 0.0).into());
-        kwargs.insert("temperature".into(), json!(temperature));
-        if temperature > 0.0 {
+        if self.kind.hands_over_all || has_limit {
+            kwargs.insert("max_gen_toks".into(), get("max_tokens"));
+        }
+        if self.kind.hands_over_all || is_sampled {
+            kwargs.insert("do_sample".into(), is_sampled.into());
+            kwargs.insert("temperature".into(), json!(temperature));
+        }
+        if is_sampled {
             kwargs.insert("top_p".into(), get("top_p"));
             kwargs.insert("top_k".into(), get("top_k"));
             kwargs.insert("seed".into(), self.seed.into());

@@ -68,7 +68,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
 }
 
 /// The task and the time stamp in `samples_<task>_2024-11-22T16-44-21.111622`.
-fn task_and_stamp(stem: &str) -> Option<(String, String)> {
+pub(crate) fn task_and_stamp(stem: &str) -> Option<(String, String)> {
     let rest = stem.strip_prefix("samples_")?;
     let (task, stamp) = rest.rsplit_once('_')?;
     let is_stamp =
@@ -170,6 +170,10 @@ impl Layout for LmEval {
             version: Some(version.to_owned()),
             ..self.clone()
         }))
+    }
+
+    fn is_numbered(&self) -> bool {
+        true
     }
 
     fn notices(&self, rows: &Rows) -> Vec<Notice> {

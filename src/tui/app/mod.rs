@@ -65,8 +65,8 @@ pub enum Event {
     RunGone,
     /// Rows and path, or why nothing was written.
     Exported(Result<(usize, u64, PathBuf), String>),
-    /// About how many bytes a row takes, and how many rows the whole questions have.
-    Estimated(f64, usize),
+    /// About how many bytes a row takes in each format, and how many rows the whole questions have.
+    Estimated([f64; crate::export::FORMATS], usize),
     /// Causes and marks of every row, and of which reading of the trace.
     Diagnosed(u64, Arc<Derived>),
     /// Two runs were paired and counted.

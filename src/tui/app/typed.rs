@@ -134,7 +134,7 @@ impl App {
             Some(Overlay::Command(input) | Overlay::Find(input) | Overlay::Note(_, input)) => {
                 input.insert(&one_paste(text))
             }
-            Some(Overlay::Export(dialog)) => dialog.path.insert(&one_paste(text)),
+            Some(Overlay::Export(dialog)) => dialog.paste(&one_paste(text)),
             _ => {
                 self.paste_into_lab(&one_paste(text));
             }
@@ -246,11 +246,7 @@ impl App {
         if path.is_empty() {
             return;
         }
-        let extension = path.rsplit('.').next().unwrap_or_default();
-        if let Some(format) = ALL.iter().position(|format| format.extension == extension) {
-            dialog.format = format;
-        }
-        dialog.path = Input::new(path);
+        dialog.name(path);
         self.write();
     }
 
@@ -285,6 +281,7 @@ impl App {
                 Vec::new()
             },
             rule: self.workspace.rule.clone(),
+            names_runs: false,
             notes: self.workspace.notes.texts(),
             marks: self.workspace.notes.marked().collect(),
             labels: self.workspace.notes.labels(),

@@ -71,6 +71,7 @@ impl Landing {
             manifest: None,
             notices: Vec::new(),
             rule: None,
+            members: Vec::new(),
         })
     }
 }

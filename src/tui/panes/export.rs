@@ -1,13 +1,13 @@
 //! The export dialog: what, in which form, where to; count and size stand there before anything is written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Span;
 
-use crate::export::ALL;
+use crate::export::{ALL, FORMATS, format_of};
 use crate::text::safe::one_line;
 use crate::text::{size, thousands};
 use crate::tui::theme::{Role, Theme};
@@ -44,7 +44,7 @@ enum Field {
 
 const FIELDS: [Field; 4] = [Field::Scope, Field::Format, Field::Extras, Field::Path];
 
-/// How many rows each scope has, and about how many bytes a row takes.
+/// How many rows each scope has, and about how many bytes a row takes in each format.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sizes {
     /// Pairs listed, where two runs are compared.
@@ -53,7 +53,7 @@ pub struct Sizes {
     /// `None` while they are counted.
     pub whole_questions: Option<usize>,
     pub marked: usize,
-    pub bytes_a_row: Option<f64>,
+    pub bytes_a_row: Option<[f64; FORMATS]>,
 }
 
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub enum Pressed {
 
 impl Dialog {
     pub fn new(stem: String, sizes: Sizes) -> Dialog {
-        let path = Input::new(format!("{stem}.{}", ALL[0].extension));
+        let path = Input::new(text_of(&ALL[0].named(Path::new(&stem))));
         Dialog {
             scope: if sizes.pairs.is_some() {
                 Scope::Pairs
@@ -131,7 +131,10 @@ impl Dialog {
                 self.error = Some("a file name is missing".to_owned());
             }
             KeyCode::Enter if self.rows() == 0 => self.error = Some("there are no such rows".to_owned()),
-            KeyCode::Enter => return Pressed::Write,
+            KeyCode::Enter => match format_of(Some(self.form()), &self.target()) {
+                Ok(_) => return Pressed::Write,
+                Err(error) => self.error = Some(error.to_string()),
+            },
             KeyCode::Char('o') if control && self.error.is_some() => {
                 self.force = true;
                 return Pressed::Write;
@@ -141,13 +144,39 @@ impl Dialog {
             KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if self.field != Field::Path => {
                 self.turn(key.code != KeyCode::Left);
             }
-            _ if self.field == Field::Path && self.path.press(key) => {
-                self.is_typed = true;
-                self.changed();
-            }
+            _ if self.field == Field::Path && self.path.press(key) => self.typed(),
             _ => {}
         }
         Pressed::Open
+    }
+
+    /// The format's name; pairs have one form.
+    fn form(&self) -> &'static str {
+        match self.scope {
+            Scope::Pairs => ALL[0].name,
+            _ => ALL[self.format].name,
+        }
+    }
+
+    /// Takes a file name from outside.
+    pub fn name(&mut self, path: &str) {
+        self.path = Input::new(path);
+        self.typed();
+    }
+
+    pub fn paste(&mut self, text: &str) {
+        self.path.insert(text);
+        self.typed();
+    }
+
+    /// The format follows a name that says one.
+    fn typed(&mut self) {
+        self.is_typed = true;
+        let target = self.target();
+        if let Some(format) = ALL.iter().position(|format| format.is_named_by(&target)) {
+            self.format = format;
+        }
+        self.changed();
     }
 
     fn go(&mut self, by: usize) {
@@ -172,9 +201,13 @@ impl Dialog {
             Field::Format | Field::Extras if self.scope == Scope::Pairs => {}
             Field::Format => {
                 self.format = step(self.format, ALL.len());
-                if !self.is_typed {
-                    self.path = Input::new(format!("{}.{}", self.stem, ALL[self.format].extension));
-                }
+                let format = &ALL[self.format];
+                let path = if self.is_typed {
+                    format.renamed(Path::new(self.path.text.trim()))
+                } else {
+                    format.named(Path::new(&self.stem))
+                };
+                self.path = Input::new(text_of(&path));
             }
             Field::Extras => self.extras = !self.extras,
             Field::Path => {}
@@ -198,8 +231,15 @@ impl Dialog {
         );
         let size = match self.sizes.bytes_a_row {
             Some(bytes) => {
-                let each = if self.scope == Scope::Pairs { 2.0 * bytes } else { bytes };
-                format!(", about {} as JSONL", size((each * self.rows() as f64) as u64))
+                let each = match self.scope {
+                    Scope::Pairs => 2.0 * bytes[0],
+                    _ => bytes[self.format],
+                };
+                format!(
+                    ", about {} as {}",
+                    size((each * self.rows() as f64) as u64),
+                    self.form()
+                )
             }
             None => String::new(),
         };
@@ -270,6 +310,10 @@ impl Dialog {
     }
 }
 
+fn text_of(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,25 +326,34 @@ mod tests {
                 slice: 3,
                 whole_questions: Some(15),
                 marked: 0,
-                bytes_a_row: Some(2e3),
+                bytes_a_row: Some([2e3; 4]),
             },
         )
     }
 
     #[test]
-    fn the_file_name_follows_the_format_until_it_is_typed() {
+    fn name_and_format_follow_each_other() {
         let mut dialog = dialog();
         dialog.press(KeyCode::Tab.into());
         dialog.press(KeyCode::Tab.into());
         dialog.press(KeyCode::Right.into());
-        assert_eq!(dialog.path.text, "slice.csv");
-        dialog.press(KeyCode::Tab.into());
-        dialog.press(KeyCode::Tab.into());
-        dialog.press(KeyCode::Char('2').into());
-        dialog.press(KeyCode::Up.into());
-        dialog.press(KeyCode::Up.into());
+        assert_eq!((dialog.path.text.as_str(), dialog.form()), ("slice.csv", "csv"));
+        dialog.name("mine/part.jsonl.gz");
+        assert_eq!(dialog.form(), "jsonl");
         dialog.press(KeyCode::Right.into());
-        assert_eq!(dialog.path.text, "slice.csv2");
+        assert_eq!((dialog.path.text.as_str(), dialog.form()), ("mine/part.csv", "csv"));
+        dialog.press(KeyCode::Right.into());
+        dialog.press(KeyCode::Right.into());
+        assert_eq!((dialog.path.text.as_str(), dialog.form()), ("mine/part", "lm-eval"));
+    }
+
+    #[test]
+    fn an_ending_that_no_format_has_is_said_instead_of_written() {
+        let mut dialog = dialog();
+        dialog.name("slice.xlsx");
+        assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open);
+        let error = dialog.error.unwrap();
+        assert!(error.contains("slice.jsonl or slice.csv or slice.parquet"), "{error}");
     }
 
     #[test]

@@ -169,10 +169,10 @@ fn a_byte_order_mark_blank_lines_and_crlf_are_passed_over() {
 
 #[test]
 fn physical_line_numbers_are_told() {
-    let row = lm_eval_row(0, "B");
+    let (row, other) = (lm_eval_row(0, "B"), lm_eval_row(1, "B"));
     let (_folder, trace) = write_one(
         "samples.jsonl",
-        &format!("\u{feff}\n{row}\r\n\r\n{{\"doc_id\": }}\n{row}\n[1]\n"),
+        &format!("\u{feff}\n{row}\r\n\r\n{{\"doc_id\": }}\n{other}\n[1]\n"),
     );
     assert_eq!(trace.rows.len(), 2);
     let told = notice(&trace, "broken_row");

@@ -113,38 +113,18 @@ fn an_export_tells_count_and_size_first_and_ends_quietly_with_its_reader() {
 }
 
 #[test]
-fn several_runs_go_to_files_of_their_own_and_not_into_one_table() {
+fn several_runs_go_into_the_one_file_that_was_named_each_row_with_its_run() {
     let row = |stamp: &str| format!("x/samples_t_{stamp}T10-00-00.000000.jsonl");
     let content = lm_eval_row(0, "B");
     let folder = folder(&[(&row("2025-03-01"), &content), (&row("2025-03-02"), &content)]);
-    let (code, _, errors) = run(folder.path(), &["export", "x", "--format", "csv", "-o", "-"]);
-    assert_eq!(code, Some(2));
-    assert!(errors.contains("2 runs do not fit into one csv stream"), "{errors}");
-    let (code, _, errors) = run(
-        folder.path(),
-        &["export", "x", "--format", "csv", "-o", "out.csv", "--force"],
-    );
+    let (code, _, errors) = run(folder.path(), &["export", "x", "-o", "out.csv"]);
     assert_eq!(code, Some(0), "{errors}");
-    let written = std::fs::read_dir(folder.path()).unwrap();
-    let written = written.filter(|entry| {
-        entry
-            .as_ref()
-            .unwrap()
-            .path()
-            .extension()
-            .is_some_and(|ending| ending == "csv")
-    });
-    assert_eq!(written.count(), 2);
-    let inputs = std::fs::read_dir(folder.path().join("x"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    for input in inputs {
-        let name = input.to_str().unwrap();
-        let (code, _, errors) = run(folder.path(), &["export", name, "-o", name, "--force"]);
-        assert_eq!(code, Some(1));
-        assert!(errors.contains("never replaces its input"), "{errors}");
-        assert_eq!(std::fs::read_to_string(&input).unwrap(), content);
-    }
+    let (code, table, errors) = run(folder.path(), &["export", "x", "--format", "csv", "-o", "-"]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(table, std::fs::read_to_string(folder.path().join("out.csv")).unwrap());
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    assert!(reader.headers().unwrap().iter().any(|name| name == "model"));
+    assert_eq!(reader.records().count(), 2);
 }
 
 #[test]
