@@ -125,6 +125,16 @@ fn several_runs_go_into_the_one_file_that_was_named_each_row_with_its_run() {
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     assert!(reader.headers().unwrap().iter().any(|name| name == "model"));
     assert_eq!(reader.records().count(), 2);
+    let inputs = std::fs::read_dir(folder.path().join("x")).unwrap();
+    for input in inputs.map(|entry| entry.unwrap().path()) {
+        let name = input.to_str().unwrap();
+        for source in [name, "x"] {
+            let (code, _, errors) = run(folder.path(), &["export", source, "-o", name, "--force"]);
+            assert_eq!(code, Some(1));
+            assert!(errors.contains("never replaces its input"), "{errors}");
+        }
+        assert_eq!(std::fs::read_to_string(&input).unwrap(), content);
+    }
 }
 
 #[test]
