@@ -58,7 +58,6 @@ use self::head::Head;
 use self::layout::Sniffed;
 use crate::benchmark::hash::doc_hash;
 use crate::record::{Record, letter_index};
-use crate::text::thousands;
 use crate::trace::{Notice, Trace};
 
 pub(crate) use self::closed::KIND as CLOSED_KIND;
