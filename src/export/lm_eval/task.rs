@@ -139,21 +139,18 @@ impl Task {
         let filter = sample["filter"].as_str().unwrap_or(setting.filter());
         for metric in sample::metrics(sample) {
             let is_right = sample[metric].as_f64().is_some_and(|score| score >= 0.5);
+            let one = Tally::one(is_right, false);
             let known = self
                 .tallies
                 .iter_mut()
                 .find(|counted| counted.filter == filter && counted.metric == metric);
             match known {
-                Some(counted) => counted.tally.add(is_right, false),
-                None => {
-                    let mut tally = Tally::default();
-                    tally.add(is_right, false);
-                    self.tallies.push(Counted {
-                        filter: filter.to_owned(),
-                        metric,
-                        tally,
-                    });
-                }
+                Some(counted) => counted.tally += one,
+                None => self.tallies.push(Counted {
+                    filter: filter.to_owned(),
+                    metric,
+                    tally: one,
+                }),
             }
         }
     }
