@@ -69,7 +69,7 @@ const QUESTIONS: [(&str, usize, RangeInclusive<i64>); 14] = [
 ];
 
 pub(super) fn is_category(name: &str) -> bool {
-    QUESTIONS.iter().any(|(known, _)| *known == name)
+    QUESTIONS.iter().any(|(known, ..)| *known == name)
 }
 
 #[derive(Debug, Clone)]
