@@ -11,6 +11,7 @@ use super::runs::{stamp, without_stamp};
 use super::task::Task;
 use super::told;
 use crate::benchmark::literal;
+use crate::extract::argmax::ArgMax;
 use crate::record::{Record, letter, letter_index};
 
 const SCORED: u16 = 1;
@@ -176,10 +177,15 @@ impl LightEval {
         if let Some(request) = detail.request.or(detail.question) {
             told::ask(&mut record, request);
         }
-        let stated = told::stated(&detail.metrics, &SCORES);
+        let (metric, stated) = detail.score();
         let numbers = log_likelihoods(detail.scores);
         if numbers.len() > 1 && numbers.len() == detail.choices.len() {
             told::score(&mut record, &numbers, Some(detail.choices.clone()));
+            if metric.contains("norm")
+                && let Some(pick) = record.scored_pick(ArgMax::PerChar).and_then(letter)
+            {
+                record.pick = pick.to_string();
+            }
             let greedy: Vec<bool> = detail.greedy.list().into_iter().filter_map(Raw::truth).collect();
             record.greedy = Some(greedy).filter(|greedy| greedy.len() == numbers.len());
             told::set_golds(&mut record, &golds);
@@ -203,6 +209,20 @@ impl LightEval {
 }
 
 impl Detail<'_> {
+    /// The metric that says whether the row is right, and what it says; a metric's settings may stand behind its name.
+    fn score(&self) -> (String, Option<bool>) {
+        let is_set = |key: &str| {
+            SCORES.iter().any(|name| {
+                key.strip_prefix(name)
+                    .is_some_and(|rest| rest.starts_with([':', '_', '(']))
+            })
+        };
+        let plain = SCORES.iter().find(|name| self.metrics.get(name).is_some());
+        let with_settings = self.metrics.keys().find(|key| is_set(key) && !key.ends_with("stderr"));
+        let name = plain.copied().or(with_settings).unwrap_or_default();
+        (name.to_owned(), told::stated(&self.metrics, &[name]))
+    }
+
     /// The right answers as texts: letters of the choices, or what the file writes.
     fn golds(&self) -> Vec<String> {
         let indexes: Vec<Raw> = match self.gold_index.list() {

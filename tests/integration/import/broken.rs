@@ -312,6 +312,18 @@ fn csv_of(records: &[Record]) -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
+/// Every form of the formats that are told by themselves.
+fn other_tools() -> Kind {
+    Kind {
+        name: "tool.jsonl",
+        seeds: super::formats::forms()
+            .into_iter()
+            .map(|(_, content, ..)| content.into_bytes())
+            .collect(),
+        map: "",
+    }
+}
+
 /// Packed rows, logs and parquet.
 fn archives() -> Kind {
     let row = br#"{"question_id": 1, "question": "q", "options": ["a", "b"], "answer": "B", "category": "law", "pred": "B", "response": "t"}"#;
@@ -410,6 +422,11 @@ fn result_lists_withstand_chance() {
 #[test]
 fn documents_withstand_chance() {
     documents().withstands(3500);
+}
+
+#[test]
+fn files_of_other_tools_withstand_chance() {
+    other_tools().withstands(2500);
 }
 
 #[test]
