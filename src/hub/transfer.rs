@@ -286,7 +286,7 @@ fn check_beginning(part: &Path, name: &str) -> Result<()> {
     let file = File::open(part).with_context(|| format!("cannot read {}", part.display()))?;
     let read = file.take(512).read_to_end(&mut bytes);
     read.with_context(|| format!("cannot read {}", part.display()))?;
-    let text = bytes.trim_ascii_start();
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes).trim_ascii_start();
     let begins = |marks: &[&[u8]]| marks.iter().any(|mark| text.starts_with(mark));
     let is_page = {
         let lower = text[..text.len().min(64)].to_ascii_lowercase();

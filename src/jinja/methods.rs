@@ -256,6 +256,23 @@ pub(super) fn changed(text: &str, method: &str) -> String {
 
 /// Upper case at a word's begin: of a letter that becomes several, only the first is large.
 fn title_case(c: char) -> String {
+    let own = match u32::from(c) {
+        // Letters of two, of which only the first is large.
+        0x1c4..=0x1c6 => 0x1c5,
+        0x1c7..=0x1c9 => 0x1c8,
+        0x1ca..=0x1cc => 0x1cb,
+        0x1f1..=0x1f3 => 0x1f2,
+        // Georgian has capitals for whole words alone.
+        code @ (0x10d0..=0x10fa | 0x10fd..=0x10ff) => code,
+        // Greek vowels with an iota below.
+        code @ (0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7) => code + 8,
+        code @ (0x1fb3 | 0x1fc3 | 0x1ff3) => code + 9,
+        code @ (0x1f88..=0x1f8f | 0x1f98..=0x1f9f | 0x1fa8..=0x1faf | 0x1fbc | 0x1fcc | 0x1ffc) => code,
+        _ => 0,
+    };
+    if let Some(own) = char::from_u32(own).filter(|own| *own != '\0') {
+        return own.into();
+    }
     let mut upper = c.to_uppercase();
     let first: String = upper.next().into_iter().collect();
     first + &upper.flat_map(char::to_lowercase).collect::<String>()
