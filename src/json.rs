@@ -137,6 +137,23 @@ fn shortest(value: f64) -> String {
     if even.parse() == Ok(value) { even } else { upper }
 }
 
+/// What Python's `str` makes of a value; nothing of `None`.
+pub fn python_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(true) => "True".into(),
+        Value::Bool(false) => "False".into(),
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => number.as_f64().map(python_float).unwrap_or_default(),
+        other => match odd_number(other) {
+            Some("NaN") => "nan".into(),
+            Some(text) if text.ends_with("Infinity") => text.replace("Infinity", "inf"),
+            Some(digits) => digits.to_owned(),
+            None => other.to_string(),
+        },
+    }
+}
+
 fn by_text(text: &str) -> Value {
     Value::Object(Map::from_iter([(NUMBER.to_owned(), text.into())]))
 }

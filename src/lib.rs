@@ -45,6 +45,7 @@ pub mod notes;
 pub mod parquet;
 pub mod record;
 pub mod rescore;
+mod rows;
 pub mod run;
 pub mod stats;
 pub mod store;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::extract::argmax::{ArgMax, answer_of};
+use crate::extract::exact_match;
 
 /// The pick of a row from which no letter could be read.
 pub const INVALID: &str = "[invalid]";
@@ -130,6 +131,28 @@ pub fn letter_index(text: &str) -> Option<usize> {
     match text.as_bytes() {
         [byte @ b'A'..=b'Z'] => Some(usize::from(byte - b'A')),
         _ => None,
+    }
+}
+
+/// Stands between the letters of several golds.
+pub const OR: &str = " or ";
+
+/// The options that a gold names, one or several (`A or C`); `None` where it is no letter.
+pub fn gold_letters(gold: &str) -> Option<Vec<usize>> {
+    gold.split(OR).map(letter_index).collect()
+}
+
+/// Whether a pick is right by a gold. Of several golds any will do, and all of them together; texts are compared as the
+/// harness compares them.
+pub fn is_right(pick: &str, gold: &str) -> bool {
+    if pick == INVALID || gold.is_empty() {
+        return false;
+    }
+    match gold_letters(gold) {
+        Some(golds) if golds.len() > 1 => {
+            gold.split(OR).any(|gold| exact_match(pick, gold)) || pick.split(", ").eq(gold.split(OR))
+        }
+        _ => exact_match(pick, gold),
     }
 }
 

@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 
 use crate::compare::{Flip, Flips};
+use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
-use crate::extract::{Rule, exact_match};
-use crate::record::{INVALID, letter};
+use crate::record::{INVALID, is_right, letter};
 use crate::stats::Tally;
 use crate::trace::{Field, Trace};
 
@@ -42,7 +42,7 @@ pub fn rescore(trace: &mut Trace, rule: &Rule) -> Result<Rescored> {
     for (row, pick, flagged) in picks {
         gave_up += usize::from(flagged);
         let pick = pick.as_deref().unwrap_or(INVALID);
-        let correct = pick != INVALID && exact_match(pick, trace.rows.answer.get(row));
+        let correct = is_right(pick, trace.rows.answer.get(row));
         let before = (trace.rows.pick.get(row), trace.rows.correct[row]);
         Flip::of(before, (pick, correct))
             .into_iter()

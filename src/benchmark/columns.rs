@@ -3,13 +3,15 @@
 use anyhow::{Result, bail};
 use serde_json::Value;
 
-use super::gold::{Asked, Base, Bases, GoldKind};
-use super::names::{self, find, plain};
-use super::options::{Options, OwnOptions};
-use super::table::{Cells, Row, columns_of};
+use super::table::{Row, columns_of};
 use super::typed::all_columns;
 use super::{Benchmark, Form};
-use crate::json::{odd_number, python_float};
+use crate::json::{odd_number, python_text};
+use crate::rows::Cells;
+use crate::rows::names::{self, find, plain};
+use crate::rows::naming::{Asked, Base, Bases, Naming};
+use crate::rows::nothing::is_nothing;
+use crate::rows::options::{Options, OwnOptions, read_choices};
 
 /// Which column is what, and how the gold is said.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,9 +20,9 @@ pub(super) struct Columns {
     pub question: String,
     pub options: OwnOptions,
     pub gold: String,
-    pub gold_kind: GoldKind,
+    pub gold_kind: Naming,
     /// A second column that says the gold.
-    pub second: Option<(String, GoldKind)>,
+    pub second: Option<(String, Naming)>,
     pub id: Option<String>,
     pub subject: Option<String>,
     pub category: Option<String>,
@@ -64,8 +66,8 @@ impl Columns {
                 is_marked: false,
             },
             gold: "answer".into(),
-            gold_kind: if is_pro { GoldKind::letter() } else { GoldKind::class() },
-            second: is_pro.then(|| ("answer_index".into(), GoldKind::class())),
+            gold_kind: if is_pro { Naming::letter() } else { Naming::class() },
+            second: is_pro.then(|| ("answer_index".into(), Naming::class())),
             id: if is_pro { name("question_id") } else { None },
             subject: name(subject),
             category: name(subject),
@@ -81,7 +83,8 @@ impl Names {
     pub fn of(rows: &[Row], file: &str) -> Result<Names> {
         let all = all_columns(rows);
         let question = find(&all, names::QUESTION).cloned();
-        let options = OwnOptions::find(rows, &all);
+        let cells: Vec<&Cells> = rows.iter().map(|row| &row.cells).collect();
+        let options = OwnOptions::find(&cells, &all);
         let is_taken = |name: &String| {
             question.as_ref() == Some(name)
                 || options
@@ -102,6 +105,9 @@ impl Names {
                 file: file.to_owned(),
             }),
             (question, options) => {
+                if let Some(broken) = broken_options(rows, &all).filter(|_| options.is_none()) {
+                    bail!("{file} is no set of questions: {broken}");
+                }
                 let missing = [
                     ("question", question.is_none()),
                     (
@@ -142,12 +148,12 @@ impl Names {
 
     /// The columns: gold is what names an option in half of the rows at least, by the likeliest name; else what names
     /// one in most.
-    pub fn columns(&self, rows: &[Row], base: Base, usual: Option<&GoldKind>) -> Columns {
+    pub fn columns(&self, rows: &[Row], base: Base, usual: Option<&Naming>) -> Columns {
         let are_listed = self.options.place.are_listed();
-        let usual = usual.map(GoldKind::usual);
+        let usual = usual.map(Naming::usual);
         let read = |name: &String| {
             let asked = self.asked(rows, name);
-            let kind = GoldKind::find(&asked, are_listed, base, usual);
+            let kind = Naming::find(&asked, are_listed, base, usual);
             let count = asked
                 .iter()
                 .filter(|asked| asked.is_within(kind.read(asked).index))
@@ -160,14 +166,13 @@ impl Names {
         let chosen = found.iter().position(|(.., count)| is_enough(*count));
         let chosen = chosen.or_else(|| found.iter().position(|(.., count)| *count == most));
         let (gold, gold_kind, _) = found.remove(chosen.unwrap_or(0));
-        let is_second = |name: &str| names::GOLD_INDEX.contains(&plain(name).as_str());
+        let is_index = |name: &str| names::GOLD_INDEX.contains(&plain(name).as_str());
         let second = found
             .into_iter()
-            .find(|(name, _, count)| is_second(name) && is_enough(*count))
-            .map(|(name, ..)| {
-                let kind = self.agreeing(rows, &name, (&gold, &gold_kind));
-                (name, kind)
-            });
+            .filter(|(name, _, count)| *count > 0 && (!is_index(name) || is_enough(*count)))
+            .map(|(name, ..)| self.agreeing(rows, name, (&gold, &gold_kind)))
+            .find(|second| is_index(&second.name) || second.is_mended(rows.len()))
+            .map(|second| (second.name, second.naming));
         let category = find(&self.all, names::CATEGORY).cloned();
         let is_free = |name: &&String| !self.options.place.columns().contains(*name);
         Columns {
@@ -187,19 +192,31 @@ impl Names {
     }
 
     /// How a second gold column is meant: counted from where it agrees with the first in more rows.
-    fn agreeing(&self, rows: &[Row], name: &str, (gold, kind): (&str, &GoldKind)) -> GoldKind {
-        let (asked, golds) = (self.asked(rows, name), self.asked(rows, gold));
+    fn agreeing(&self, rows: &[Row], name: String, (gold, kind): (&str, &Naming)) -> Second {
+        let (asked, golds) = (self.asked(rows, &name), self.asked(rows, gold));
         let of_base = |first: i64| {
             let base = Base { first, is_open: false };
-            let second = GoldKind::find(&asked, self.options.place.are_listed(), base, None);
+            let naming = Naming::find(&asked, self.options.place.are_listed(), base, None);
             let agrees = |(asked, gold): &(&Asked, &Asked)| {
-                gold.is_within(kind.read(gold).index) && second.read(asked).index == kind.read(gold).index
+                gold.is_within(kind.read(gold).index) && naming.read(asked).index == kind.read(gold).index
             };
-            let count = asked.iter().zip(&golds).filter(agrees).count();
-            (second, count)
+            let agree = asked.iter().zip(&golds).filter(agrees).count();
+            Second {
+                name: name.clone(),
+                filled: asked
+                    .iter()
+                    .filter(|asked| !is_nothing(&python_text(&asked.value)))
+                    .count(),
+                named: asked
+                    .iter()
+                    .filter(|asked| asked.is_within(naming.read(asked).index))
+                    .count(),
+                agree,
+                naming,
+            }
         };
-        let ((from_zero, zero), (from_one, one)) = (of_base(0), of_base(1));
-        if one > zero { from_one } else { from_zero }
+        let (own, other) = (of_base(kind.base().first), of_base(1 - kind.base().first));
+        if other.agree > own.agree { other } else { own }
     }
 
     /// What was passed over for the gold column.
@@ -216,10 +233,32 @@ impl Names {
     fn asked(&self, rows: &[Row], gold: &str) -> Vec<Asked> {
         rows.iter()
             .map(|row| Asked {
-                gold: row.get(gold).cloned().unwrap_or_default(),
-                choices: self.options.of(row),
+                value: row.get(gold).cloned().unwrap_or_default(),
+                choices: self.options.of(&row.cells),
             })
             .collect()
+    }
+}
+
+/// A further column that may say the gold.
+struct Second {
+    name: String,
+    naming: Naming,
+    /// Rows in which it says something, names an option, and names the first column's.
+    filled: usize,
+    named: usize,
+    agree: usize,
+}
+
+impl Second {
+    /// Whether it is a gold too: it mostly agrees with the first, or stands where the first was found wrong.
+    fn is_mended(&self, rows: usize) -> bool {
+        let name = plain(&self.name);
+        let is_said_right = ["correct", "right", "true", "gold"]
+            .iter()
+            .any(|word| name.starts_with(word));
+        let is_sparse = self.filled * 10 < rows * 9;
+        self.named * 2 >= self.filled && (self.agree * 2 >= self.filled || (is_sparse && is_said_right))
     }
 }
 
@@ -234,26 +273,29 @@ pub(super) fn missing_columns(benchmark: &Benchmark, rows: &[Row]) -> Vec<&'stat
         .collect()
 }
 
+/// The first cell of a column that should hold options and holds none, or one.
+fn broken_options(rows: &[Row], all: &[String]) -> Option<String> {
+    let column = find(all, names::OPTIONS)?;
+    let cells = rows
+        .iter()
+        .enumerate()
+        .map(|(number, row)| (number, row.get(column).unwrap_or(&Value::Null)));
+    let (number, cell) = cells
+        .clone()
+        .find(|(_, cell)| !is_nothing(&python_text(cell)))
+        .or_else(|| cells.clone().next())?;
+    let text: String = python_text(cell).chars().take(60).collect();
+    let what = match read_choices(cell).texts.len() {
+        1 => "one text instead of a list",
+        _ if text.is_empty() => "nothing instead of a list",
+        _ => "no list of options that can be read",
+    };
+    Some(format!("column {column}, row {number}: {what} ({text:?})"))
+}
+
 fn found_columns(rows: &[Row]) -> String {
     rows.first()
         .map_or_else(|| "no rows".to_owned(), |row| columns_of(&row.cells))
-}
-
-/// What Python's `str` makes of a value; nothing of `None`.
-pub(super) fn python_text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::Bool(true) => "True".into(),
-        Value::Bool(false) => "False".into(),
-        Value::String(text) => text.clone(),
-        Value::Number(number) if number.is_f64() => number.as_f64().map(python_float).unwrap_or_default(),
-        other => match odd_number(other) {
-            Some("NaN") => "nan".into(),
-            Some(text) if text.ends_with("Infinity") => text.replace("Infinity", "inf"),
-            Some(digits) => digits.to_owned(),
-            None => other.to_string(),
-        },
-    }
 }
 
 /// A row whose question is an object (`{"stem": ..., "choices": [...]}`) with the parts of it as columns.

@@ -4,14 +4,11 @@ mod chat;
 mod columns;
 pub mod custom;
 mod files;
-mod gold;
 pub mod hash;
 mod listing;
 mod load;
 pub mod mmlu;
 pub mod mmlu_pro;
-mod names;
-mod options;
 mod own;
 mod prompt;
 mod questions;
@@ -20,7 +17,6 @@ pub mod style;
 mod table;
 mod typed;
 mod wash;
-mod written;
 
 use std::collections::BTreeMap;
 

@@ -3,12 +3,12 @@
 use anyhow::{Result, anyhow};
 
 use super::columns::{Columns, Names, unnested};
-use super::gold::Base;
 use super::load::Rows;
 use super::questions::{example_rows, questions};
 use super::table::Row;
 use super::wash::wash;
 use super::{Dataset, Form, Washed};
+use crate::rows::naming::{Base, Bases};
 
 /// Rows with the names of their columns.
 struct Part {
@@ -57,7 +57,7 @@ pub(super) fn fill_own(
     let bases = parts.iter().flatten().map(|part| part.names.bases(&part.rows));
     let base = match gold_base {
         Some(first) => Base { first, is_open: false },
-        None => bases.reduce(super::gold::Bases::add).unwrap_or_default().likely(),
+        None => bases.reduce(Bases::add).unwrap_or_default().likely(),
     };
     let columns = main.names.columns(&main.rows, base, None);
     let columns_of = |part: &Part| part.names.columns(&part.rows, base, Some(&columns.gold_kind));

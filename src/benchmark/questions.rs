@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::json::{self, Layout, python_json};
+use crate::json::{self, Layout, python_json, python_text};
 use crate::record::letter;
+use crate::rows::naming::{Asked, Naming, Way, whole_number};
+use crate::rows::nothing::is_nothing;
 
-use super::columns::{Columns, python_text, unnested};
-use super::gold::{Asked, GoldKind, Way, whole_number};
+use super::columns::{Columns, unnested};
 use super::hash::doc_hash;
 use super::table::Row;
 use super::wash::Rule;
@@ -114,6 +115,9 @@ struct Golds<'a> {
     second: Vec<Option<(usize, String)>>,
     /// Rows whose gold only the second column says.
     from_second: usize,
+    /// Rows in which the second column names several options, and none of them.
+    several_second: usize,
+    no_second: usize,
 }
 
 impl Golds<'_> {
@@ -125,14 +129,16 @@ impl Golds<'_> {
             doubtful: Vec::new(),
             second: Vec::new(),
             from_second: 0,
+            several_second: 0,
+            no_second: 0,
         }
     }
 
     fn read(&mut self, row: &Row, question: &mut Question) {
         let columns = self.columns;
         let asked_by = |column: &str| Asked {
-            gold: row.get(column).cloned().unwrap_or_default(),
-            choices: columns.options.of(row),
+            value: row.get(column).cloned().unwrap_or_default(),
+            choices: columns.options.of(&row.cells),
         };
         let asked = asked_by(&columns.gold);
         let gold = columns.gold_kind.read(&asked);
@@ -142,7 +148,13 @@ impl Golds<'_> {
         question.gold = gold.index;
         let second = columns.second.as_ref().and_then(|(column, kind)| {
             let asked = asked_by(column);
-            Some((kind.read(&asked).index?, python_text(&asked.gold)))
+            let (index, text) = (kind.read(&asked).index, python_text(&asked.value));
+            if index.is_none() && !is_nothing(&text) {
+                let is_several = asked.several(kind).is_some();
+                self.several_second += usize::from(is_several);
+                self.no_second += usize::from(!is_several);
+            }
+            Some((index?, text))
         });
         if let Some((index, _)) = second
             .as_ref()
@@ -172,6 +184,7 @@ impl Golds<'_> {
 
     fn tell(self, found: &mut Questions) {
         let conflicts = self.conflicts(&found.list);
+        let on_second = self.note_on_second(conflicts.len());
         for (row, detail) in self.doubtful {
             found.odd.entry(row).or_default().push((Rule::AmbiguousGold, detail));
         }
@@ -182,6 +195,7 @@ impl Golds<'_> {
             return;
         }
         let (column, kind) = (&self.columns.gold, &self.columns.gold_kind);
+        found.notes.extend(on_second);
         found.notes.extend(note_on_ways(column, kind, &self.ways));
         if let Some((way, count)) = kind.differing(&self.asked) {
             found.notes.push(format!(
@@ -198,6 +212,24 @@ impl Golds<'_> {
         }
     }
 
+    /// What a second gold column says otherwise.
+    fn note_on_second(&self, conflicts: usize) -> Option<String> {
+        let (column, _) = self.columns.second.as_ref()?;
+        let filled = self.second.iter().flatten().count() + self.several_second + self.no_second;
+        let odd = conflicts + self.several_second + self.no_second;
+        (odd > 0).then(|| {
+            format!(
+                "column {column} holds a key in {filled} of {} rows beside {}: another option in {conflicts}, several in {}, \
+                 none of the options in {}; {} is used",
+                self.asked.len(),
+                self.columns.gold,
+                self.several_second,
+                self.no_second,
+                self.columns.gold
+            )
+        })
+    }
+
     /// The rows whose gold and second gold column disagree.
     fn conflicts(&self, questions: &[Question]) -> Vec<(usize, String)> {
         let rows = questions.iter().zip(&self.second).enumerate();
@@ -210,7 +242,7 @@ impl Golds<'_> {
     }
 }
 
-fn note_on_ways(column: &str, kind: &GoldKind, ways: &BTreeMap<&'static str, usize>) -> Option<String> {
+fn note_on_ways(column: &str, kind: &Naming, ways: &BTreeMap<&'static str, usize>) -> Option<String> {
     let base = kind.base();
     let numbers = if base.is_open {
         let other = 1 - base.first;

@@ -5,15 +5,13 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::names::{is_examples, is_question};
 use super::typed::{pandas_names, type_csv, type_json};
 use crate::files;
 use crate::json;
-
-/// Values by column, column order kept.
-pub type Cells = Map<String, Value>;
+use crate::rows::names::{is_examples, is_question};
+use crate::rows::{Cells, frames, sheets};
 
 /// A row of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -98,7 +96,11 @@ pub fn parse_json_rows(text: &str, name: &str) -> Result<Vec<Row>> {
 fn objects(text: &str, name: &str) -> Result<Vec<Cells>> {
     if text.trim_start().starts_with('[') {
         let not_rows = || format!("{name} is not a JSON array of objects");
-        return match json::parse(text).with_context(not_rows)? {
+        let document = json::parse(text).with_context(not_rows)?;
+        if let Some(rows) = frames::rows(&document) {
+            return Ok(rows);
+        }
+        return match document {
             Value::Array(items) => items
                 .into_iter()
                 .map(|item| object(item).with_context(not_rows))
@@ -129,8 +131,16 @@ fn object(value: Value) -> Option<Cells> {
     }
 }
 
-/// The rows inside an object that wraps them (`{"version": 1, "data": [...]}`), else the object as the one row.
+/// The rows inside an object that wraps them (`{"version": 1, "data": [...]}`), that is a table by column or holds a row
+/// under each key, else the object as the one row.
 fn wrapped(object: Cells) -> Vec<Cells> {
+    let object = Value::Object(object);
+    if let Some(rows) = frames::rows(&object) {
+        return rows;
+    }
+    let Value::Object(object) = object else {
+        return Vec::new();
+    };
     let asks = |cells: &Cells| cells.keys().any(|name| is_question(name));
     let rows_of = |(name, value): (&String, &Value)| -> Option<Vec<Cells>> {
         let items = value
@@ -143,6 +153,9 @@ fn wrapped(object: Cells) -> Vec<Cells> {
     let mut lists: Vec<Vec<Cells>> = object.iter().filter_map(rows_of).collect();
     match lists.pop() {
         Some(rows) if lists.is_empty() && !asks(&object) => rows,
+        _ if object.len() > 1 && object.values().all(|row| row.as_object().is_some_and(asks)) => {
+            object.into_iter().filter_map(|(_, row)| self::object(row)).collect()
+        }
         _ => vec![object],
     }
 }
@@ -152,7 +165,16 @@ fn wrapped(object: Cells) -> Vec<Cells> {
 pub fn read_cells(path: &Path) -> Result<Vec<Vec<String>>> {
     let text = read_text(path)?;
     let text = text.trim_start_matches('\u{feff}');
-    let delimiters: &[u8] = if ending(path) == "tsv" { b"\t,;|" } else { b",;\t|" };
+    let named = sheets::named_separator(text.as_bytes());
+    let text = named.and_then(|(_, start)| text.get(start..)).unwrap_or(text);
+    let separator = named.map(|(separator, _)| [separator]);
+    let delimiters: &[u8] = if let Some(separator) = &separator {
+        separator
+    } else if ending(path) == "tsv" {
+        b"\t,;|"
+    } else {
+        b",;\t|"
+    };
     let is_table = |delimiter: &u8| {
         let first = csv_reader(text, *delimiter).records().next();
         first.is_some_and(|record| record.is_ok_and(|record| record.len() > 2))
@@ -291,7 +313,8 @@ pub fn columns_of(row: &Cells) -> String {
 fn read_text(path: &Path) -> Result<String> {
     let name = path.display();
     let bytes = fs::read(path).with_context(|| format!("cannot read {name}"))?;
-    String::from_utf8(bytes).with_context(|| format!("{name} is not text in UTF-8"))
+    let text = sheets::utf8(&bytes).into_owned();
+    String::from_utf8(text).with_context(|| format!("{name} is not text in UTF-8 or UTF-16"))
 }
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::Value;
 
-use super::table::{Cells, Row};
+use super::table::Row;
 use crate::json::{float, odd_number, whole};
+use crate::rows::Cells;
 
 /// Gives each JSON row the columns that other rows have (as null), numbers of one column one type, and dates the form
 /// of Python's `datetime`.

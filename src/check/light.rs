@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{Problem, problem, rows_with_ids};
-use crate::extract::exact_match;
-use crate::record::{INVALID, letter_index};
+use crate::record::{self, letter_index};
 use crate::stats::{Questions, Slice};
 use crate::text::thousands;
 use crate::trace::{Rows, Trace};
@@ -91,7 +90,7 @@ fn is_right(rows: &Rows, row: usize) -> bool {
         // Without a gold, what the file says stands.
         return rows.correct[row];
     }
-    pick != INVALID && (pick == answer || exact_match(pick, answer))
+    record::is_right(pick, answer)
 }
 
 /// Rows that repeat an earlier row's question, attempt and seed.

@@ -269,6 +269,9 @@ pub struct TraceArgs {
     /// Which column of the file is which of ours: pick=pred,reasoning=output (a.b reaches into objects)
     #[arg(long, value_delimiter = ',', value_name = "OURS=THEIRS", value_parser = mapping)]
     pub map: Vec<(String, String)>,
+    /// Number of the first option where golds or picks are numbers: 0 or 1 [default: 0, and it is told where 1 fits better]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
+    pub gold_base: Option<i64>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -349,6 +352,12 @@ pub struct CompareArgs {
     /// Read both by this rule
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
+    /// Which column of the files is which of ours: pick=pred,reasoning=output (a.b reaches into objects)
+    #[arg(long, value_delimiter = ',', value_name = "OURS=THEIRS", value_parser = mapping)]
+    pub map: Vec<(String, String)>,
+    /// Number of the first option where golds or picks are numbers: 0 or 1 [default: 0, and it is told where 1 fits better]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
+    pub gold_base: Option<i64>,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,

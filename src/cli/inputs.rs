@@ -49,16 +49,16 @@ impl Inputs {
     }
 
     /// The traces; without any path, the recorded demo.
-    pub fn open(&self, map: &[(String, String)]) -> Result<Vec<Trace>> {
+    pub fn open(&self, options: &Options) -> Result<Vec<Trace>> {
         if self.paths.is_empty() {
-            usage(if map.is_empty() {
+            usage(if options.map.is_empty() {
                 Ok(())
             } else {
                 Err(anyhow::anyhow!("--map needs a file whose columns it names"))
             })?;
             return store::recorded_demo();
         }
-        let mut traces = import::open(&self.paths, &options(map))?;
+        let mut traces = import::open(&self.paths, options)?;
         let paths = traces.iter_mut().filter_map(|trace| trace.path.as_mut());
         for path in paths.filter(|path| files::is_pipe(path)) {
             *path = files::shown(path).into();
@@ -70,10 +70,11 @@ impl Inputs {
     }
 }
 
-/// How files are opened: with a map, the cache in the data directory.
-pub(super) fn options(map: &[(String, String)]) -> Options {
+/// How files are opened: with a map, golds counted from a number, the cache in the data directory.
+pub(super) fn options(map: &[(String, String)], gold_base: Option<i64>) -> Options {
     Options {
         map: map.to_vec(),
+        gold_base,
         cache_dir: hub::home().ok().map(|home| home.join("cache")),
         ..Options::default()
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs};
+use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs, TraceArgs};
 use super::{End, traces, usage};
 use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
@@ -203,7 +203,7 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
         )));
     };
     let rule = usage(Rule::parse(name))?;
-    let mut opened = traces::open_paths(&args.trace.paths, &args.trace.map)?;
+    let mut opened = traces::open_stored(&args.trace)?;
     traces::tell_notices(&opened);
     let mut results: Vec<Rescored> = Vec::new();
     for trace in &mut opened {
@@ -271,7 +271,14 @@ pub(super) fn compare(args: &CompareArgs) -> Result<End> {
     let rule = usage(args.rule.as_deref().map(Rule::parse).transpose())?;
     let mut sides = Vec::new();
     for path in [&args.a, &args.b] {
-        let mut opened = traces::open_paths(std::slice::from_ref(path), &[])?;
+        // A run folder of our own has our columns.
+        let is_ours = crate::store::is_run(path);
+        let mut opened = traces::open_stored(&TraceArgs {
+            paths: vec![path.clone()],
+            rule: None,
+            map: if is_ours { Vec::new() } else { args.map.clone() },
+            gold_base: args.gold_base.filter(|_| !is_ours),
+        })?;
         traces::tell_notices(&opened);
         anyhow::ensure!(
             opened.len() == 1,

@@ -55,7 +55,7 @@ pub(super) fn load(args: &TraceArgs) -> Result<Vec<Trace>> {
 
 fn open_inputs(inputs: &Inputs, args: &TraceArgs) -> Result<Vec<Trace>> {
     let rule = usage(args.rule.as_deref().map(Rule::parse).transpose())?;
-    let mut traces = inputs.open(&args.map)?;
+    let mut traces = inputs.open(&options_of(args))?;
     if let Some(rule) = &rule {
         for trace in &mut traces {
             rescore::rescore(trace, rule)?;
@@ -64,9 +64,13 @@ fn open_inputs(inputs: &Inputs, args: &TraceArgs) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
-/// The traces of some paths; without any, the recorded demo.
-pub(super) fn open_paths(paths: &[PathBuf], map: &[(String, String)]) -> Result<Vec<Trace>> {
-    Inputs::find(paths)?.open(map)
+/// The traces that the arguments name with the picks that they store; without any path, the recorded demo.
+pub(super) fn open_stored(args: &TraceArgs) -> Result<Vec<Trace>> {
+    Inputs::find(&args.paths)?.open(&options_of(args))
+}
+
+fn options_of(args: &TraceArgs) -> import::Options {
+    super::inputs::options(&args.map, args.gold_base)
 }
 
 /// Tells what was found odd while opening.
@@ -148,7 +152,7 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
 fn opener(args: &TraceArgs, inputs: Inputs) -> Opener {
     let (all, other) = (args.clone(), args.clone());
     let (opened, first, stamped) = (inputs.clone(), inputs.clone(), inputs);
-    let map = args.map.clone();
+    let options = options_of(args);
     let opener = Opener::new(move || open_inputs(&opened, &all))
         .stamped(move || import::stamp(stamped.paths()))
         .opening_others(move |path| {
@@ -160,7 +164,7 @@ fn opener(args: &TraceArgs, inputs: Inputs) -> Opener {
     if args.rule.is_some() {
         return opener;
     }
-    opener.peeking(move || import::peek(first.paths(), &super::inputs::options(&map)))
+    opener.peeking(move || import::peek(first.paths(), &options))
 }
 
 /// The command that opens the same traces again, without its filter.
@@ -178,6 +182,11 @@ fn command_of(args: &OpenArgs) -> Vec<String> {
             .collect();
         words.extend(["--map".to_owned(), pairs.join(",")]);
     }
+    let base = args
+        .trace
+        .gold_base
+        .map(|base| ["--gold-base".to_owned(), base.to_string()]);
+    words.extend(base.into_iter().flatten());
     words
 }
 

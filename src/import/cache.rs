@@ -24,6 +24,7 @@ struct Series {
     rows: usize,
     offsets: Vec<i64>,
     has_attempts: bool,
+    has_text_ids: bool,
     /// Of benchmark, category, subject, pick, answer, flags.
     names: Vec<Vec<String>>,
 }
@@ -109,6 +110,7 @@ fn series_header(indexed: &Indexed) -> Series {
         rows: indexed.rows.len(),
         offsets: indexed.offsets.clone(),
         has_attempts: indexed.attempts.is_some(),
+        has_text_ids: indexed.has_text_ids,
         names: names_of(&indexed.rows).map(list).to_vec(),
     }
 }
@@ -229,6 +231,7 @@ impl Columns {
             spans,
             offsets: header.offsets,
             attempts,
+            has_text_ids: header.has_text_ids,
             kind: header.kind,
             series: header.name,
             notices,

@@ -2,8 +2,10 @@
 
 use super::head::Head;
 use super::json::{self, Object, Raw};
-use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, is_nothing, mark, texts};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, texts};
 use crate::record::{INVALID, Record, letter, letter_index};
+use crate::rows::nothing::is_nothing;
+use crate::rows::options::read_choices;
 
 /// What [`Layout::kind`] starts with; `check` joins such traces with others by question.
 pub(crate) const KIND: &str = "closed-answer table";
@@ -64,7 +66,6 @@ impl Layout for Closed {
         }
         let base = base(&row)?;
         let pick_of = |text: &str| match text {
-            "-" => INVALID.to_owned(),
             text if is_nothing(text) => INVALID.to_owned(),
             other => other.to_owned(),
         };
@@ -134,7 +135,10 @@ fn base(row: &Object) -> Result<Record, RowError> {
         subject: category.clone(),
         category,
         question: row.text("question").unwrap_or_default(),
-        options: row.first(&["options", "choices"]).map(list_of).unwrap_or_default(),
+        options: row
+            .first(&["options", "choices"])
+            .map(|raw| read_choices(&raw.value()).texts)
+            .unwrap_or_default(),
         answer: gold.unwrap_or_default(),
         doc_hash: row.text("doc_hash").unwrap_or_default(),
         ..Record::default()

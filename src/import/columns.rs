@@ -3,24 +3,41 @@
 
 use anyhow::{Result, bail};
 
-use super::closed::list_of;
+use super::Options;
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{
-    Answer, Entry, Layout, RowError, Sniffed, Tally, flag, is_nothing, mark, set_completion, stated_score,
+    Answer, Entry, Layout, RowError, Sniffed, Tally, flag, lettered_options, set_completion, stated_score,
 };
 use super::own_row::own_record;
-use super::suggest::{COLUMNS, help, listed};
+use super::suggest::{help, listed};
+use super::values::{self, Said, Values};
 use crate::benchmark::hash::hash_text;
-use crate::record::{Finish, INVALID, Record, letter};
+use crate::extract::argmax::argmax_first;
+use crate::record::{Finish, Record, letter};
+use crate::rows::Cells;
+use crate::rows::names::COLUMNS;
+use crate::rows::naming::lone_letter;
+use crate::rows::options::{Choices, OwnOptions};
 use crate::trace::{Notice, Rows};
 
+/// Which column of a file is which of ours, and how its values are read.
 #[derive(Debug, Clone)]
 pub(crate) struct Columns {
     /// Our names and the file's.
     map: Vec<(String, String)>,
     source: &'static str,
+    options: Option<OwnOptions>,
+    values: Values,
+    /// Number of the first option.
+    base: i64,
+    /// Whether some row has a gold: then one without is no row.
+    has_golds: bool,
+    /// Whether some question's id is no number: then ids are texts.
+    has_text_ids: bool,
+    /// Whether the attempts are numbered; else they are in the order of the file.
+    has_attempts: bool,
 }
 
 /// Checks a `--map`: known names on the left, each once.
@@ -54,14 +71,14 @@ pub(crate) fn check_there(rows: &[Object], map: &[(String, String)]) -> Result<(
     Ok(())
 }
 
-/// The columns that a mapping names: options may be several, `options=A+B+C+D`.
+/// The columns that a mapping names: options and log-likelihoods may be several, `options=A+B+C+D`.
 fn parts<'a>(ours: &str, theirs: &'a str) -> impl Iterator<Item = &'a str> {
-    let several = ours == "options" && theirs.contains('+');
+    let several = matches!(ours, "options" | "logprobs") && theirs.contains('+');
     theirs.split(move |c| several && c == '+')
 }
 
 /// A column of a row: by its name, or by a path into objects and lists (`doc.question`, `choices.0.text`).
-fn column<'a>(row: &Object<'a>, name: &str) -> Option<Raw<'a>> {
+pub(super) fn column<'a>(row: &Object<'a>, name: &str) -> Option<Raw<'a>> {
     row.field(name).or_else(|| {
         let (first, rest) = name.split_once('.')?;
         inside(row.field(first)?, rest)
@@ -87,41 +104,43 @@ fn has(row: &Object, name: &str) -> bool {
 }
 
 /// Opens by the user's map, or by our own names; without a pick or a text it is an error that helps to write a map.
-pub(crate) fn sniff(head: &Head, map: &[(String, String)]) -> Option<Result<Sniffed>> {
+pub(crate) fn sniff(head: &Head, options: &Options) -> Option<Result<Sniffed>> {
     let first = head.rows.first()?;
-    Some(sniff_rows(head, first, map))
+    Some(sniff_rows(head, first, options))
 }
 
-fn sniff_rows(head: &Head, first: &Object, map: &[(String, String)]) -> Result<Sniffed> {
-    check_there(&head.rows, map)?;
-    let has = |name: &str| head.rows.iter().any(|row| row.has(name));
-    let mut known: Vec<(String, String)> = map.to_vec();
-    for (name, _) in &COLUMNS {
-        if !known.iter().any(|(ours, _)| ours == name) && has(name) && !known.iter().any(|(_, theirs)| theirs == name) {
-            known.push(((*name).to_owned(), (*name).to_owned()));
-        }
-    }
-    let lettered: Vec<String> = (0..26)
-        .map_while(|index| letter(index).map(String::from).filter(|name| has(name)))
-        .collect();
-    if lettered.len() > 1 && !known.iter().any(|(ours, _)| ours == "options") {
-        known.push(("options".to_owned(), lettered.join("+")));
-    }
+fn sniff_rows(head: &Head, first: &Object, options: &Options) -> Result<Sniffed> {
+    check_there(&head.rows, &options.map)?;
+    let known = with_own_names(&head.rows, &options.map);
     let is_known = |name: &str| known.iter().any(|(ours, _)| ours == name);
-    let is_usable = (is_known("pick") || is_known("reasoning")) && (is_known("answer") || !map.is_empty());
+    let is_usable = ["pick", "reasoning", "logprobs"].iter().any(|name| is_known(name))
+        && (is_known("answer") || !options.map.is_empty());
     if !is_usable {
-        bail!("{}", help(first));
+        bail!("{}", help(head, options));
     }
     let split = known.iter().find(|(ours, _)| ours == "category" || ours == "subject");
     Ok(Sniffed {
         format: "columns",
         split: split.and_then(|(_, theirs)| column(first, theirs)?.text()),
-        layout: Box::new(Columns::new(known, head.source)),
+        layout: Box::new(Columns::new(known, head.source, &head.sample(), options.gold_base)),
         shape: head.shape.clone(),
         name: None,
         run: None,
         manifest: None,
     })
+}
+
+/// The map, and the columns that bear our own names.
+pub(super) fn with_own_names(rows: &[Object], map: &[(String, String)]) -> Vec<(String, String)> {
+    let has = |name: &str| rows.iter().any(|row| row.has(name));
+    let mut known: Vec<(String, String)> = map.to_vec();
+    for (name, _) in &COLUMNS {
+        let is_free = !known.iter().any(|(ours, theirs)| ours == name || theirs == name);
+        if is_free && has(name) {
+            known.push(((*name).to_owned(), (*name).to_owned()));
+        }
+    }
+    known
 }
 
 impl Layout for Columns {
@@ -135,28 +154,13 @@ impl Layout for Columns {
                 ..Answer::default()
             }]);
         }
-        let mut record = Record {
-            question_id: entry.number as i64,
-            ..Record::default()
-        };
-        self.fill(&row, &mut record);
-        if self.name_of("pick").is_none() {
-            flag(&mut record, "pick_read");
-            record.pick = harness::read(&record.reasoning);
-        }
-        self.judge(&row, &mut record);
-        if record.prompt_hash.is_empty() && !record.prompt.is_empty() {
-            record.prompt_hash = hash_text(&record.prompt);
-        }
-        record.finish = row
-            .text("finish")
-            .or_else(|| row.text("finish_reason"))
-            .and_then(|name| Finish::from_name(&name));
+        let record = self.record(&row, entry.number)?;
         let is_local_id = self.name_of("question_id").is_none();
         Ok(vec![Answer {
             record,
             order,
             is_local_id,
+            text_id: self.text_id(&row, entry.number),
             ..Answer::default()
         }])
     }
@@ -173,7 +177,7 @@ impl Layout for Columns {
                 text: "no column is the answer: no row can be right".to_owned(),
             });
         }
-        notices.extend(number_notice(rows));
+        notices.extend(self.value_notices(rows));
         notices
     }
 
@@ -182,34 +186,135 @@ impl Layout for Columns {
     }
 
     fn numbers_attempts(&self) -> bool {
-        self.name_of("attempt").is_none() && self.name_of("question_id").is_some()
+        !self.has_attempts && self.name_of("question_id").is_some()
     }
 }
 
-pub(super) fn number_notice(rows: &Rows) -> Option<Notice> {
-    let has = |flag: &str| {
-        rows.flags
-            .list()
-            .iter()
-            .any(|flags| flags.split(',').any(|name| name == flag))
-    };
-    let text = match (has("number_pick"), has("number_beyond")) {
-        (false, _) => return None,
-        (true, false) => "pick or answer are numbers from 0: shown as the letters of the options",
-        (true, true) => {
-            "pick or answer are numbers, read as counted from 0; some are as large as the number of options: if they are \
-             counted from 1, the letters are one too far"
-        }
-    };
-    Some(Notice {
-        kind: "number_pick".to_owned(),
-        text: text.to_owned(),
-    })
-}
-
 impl Columns {
-    pub(super) fn new(map: Vec<(String, String)>, source: &'static str) -> Columns {
-        Columns { map, source }
+    /// `rows` are some of the file's, by which it is found how its golds, picks and options are written.
+    pub(super) fn new(
+        map: Vec<(String, String)>,
+        source: &'static str,
+        rows: &[Object],
+        gold_base: Option<i64>,
+    ) -> Columns {
+        let mut columns = Columns {
+            map,
+            source,
+            options: None,
+            values: Values::find(&[], gold_base),
+            base: gold_base.unwrap_or(0),
+            has_golds: false,
+            has_text_ids: false,
+            has_attempts: false,
+        };
+        columns.options = columns.find_options(rows);
+        let said: Vec<Said> = rows.iter().map(|row| columns.said(row)).collect();
+        columns.values = Values::find(&said, gold_base);
+        columns.has_golds = rows.iter().any(|row| !columns.lacks_gold(row));
+        let are_numbers = |ours: &str| {
+            let mut cells = rows.iter().filter_map(|row| columns.column(row, ours));
+            cells.all(|raw| raw.int().is_some())
+        };
+        let (has_numbers, are_numbered) = (are_numbers("question_id"), are_numbers("attempt"));
+        columns.has_text_ids = !has_numbers;
+        columns.has_attempts = columns.name_of("attempt").is_some() && are_numbered;
+        columns
+    }
+
+    /// The record of a row.
+    pub(super) fn record(&self, row: &Object, number: usize) -> Result<Record, RowError> {
+        let mut record = Record {
+            question_id: number as i64,
+            ..Record::default()
+        };
+        self.check_is_row(row)?;
+        self.fill(row, &mut record);
+        if self.name_of("pick").is_none() && record.logprobs.is_none() {
+            flag(&mut record, "pick_read");
+            record.pick = harness::read(&record.reasoning);
+        }
+        self.judge(row, &mut record);
+        if record.prompt_hash.is_empty() && !record.prompt.is_empty() {
+            record.prompt_hash = hash_text(&record.prompt);
+        }
+        record.finish = row
+            .text("finish")
+            .or_else(|| row.text("finish_reason"))
+            .and_then(|name| Finish::from_name(&name));
+        Ok(record)
+    }
+
+    /// The columns that hold the options.
+    pub(super) fn option_columns(&self) -> Vec<String> {
+        self.options
+            .iter()
+            .flat_map(|options| options.place.columns().to_vec())
+            .collect()
+    }
+
+    /// Where the options are: in the columns that the map names, else in those that bear a known name.
+    fn find_options(&self, rows: &[Object]) -> Option<OwnOptions> {
+        let mapped: Vec<String> = self
+            .name_of("options")
+            .into_iter()
+            .flat_map(|name| {
+                if rows.iter().any(|row| row.has(name)) {
+                    vec![name.to_owned()]
+                } else {
+                    parts("options", name).map(str::to_owned).collect()
+                }
+            })
+            .collect();
+        let taken: Vec<&str> = self.map.iter().map(|(_, theirs)| theirs.as_str()).collect();
+        let names = match rows.first() {
+            _ if !mapped.is_empty() => mapped.clone(),
+            Some(first) => first
+                .keys()
+                .filter(|name| !taken.contains(name))
+                .map(str::to_owned)
+                .collect(),
+            None => return None,
+        };
+        let cells: Vec<Cells> = rows.iter().map(|row| cells_of(row, &names)).collect();
+        let cells: Vec<&Cells> = cells.iter().collect();
+        if !mapped.is_empty() {
+            return Some(OwnOptions::named(&cells, &mapped));
+        }
+        // A list of letters is what several models or attempts said.
+        let are_letters = |row: &&Cells, options: &OwnOptions| {
+            let texts = options.of(row).texts;
+            texts.len() > 1 && texts.iter().all(|text| lone_letter(text).is_some())
+        };
+        OwnOptions::find(&cells, &names)
+            .filter(|options| options.place.columns().len() > 1 || !cells.iter().any(|row| are_letters(row, options)))
+    }
+
+    /// The options of a row.
+    fn choices(&self, row: &Object) -> Choices {
+        let Some(options) = &self.options else {
+            return Choices::default();
+        };
+        let columns = options.place.columns();
+        let choices = options.of(&cells_of(row, columns));
+        match columns {
+            [only] if choices.texts.len() < 2 => {
+                let text = column(row, only).and_then(Raw::text).unwrap_or_default();
+                Choices::unlabelled(lettered_options(&text).into_iter())
+            }
+            // One option is no choice.
+            _ if choices.texts.len() < 2 => Choices::default(),
+            _ => choices,
+        }
+    }
+
+    fn said(&self, row: &Object) -> Said {
+        let value = |ours: &str| self.column(row, ours).map(Raw::value).unwrap_or_default();
+        Said {
+            gold: value("answer"),
+            pick: value("pick"),
+            choices: self.choices(row),
+        }
     }
 
     pub(super) fn name_of(&self, ours: &str) -> Option<&str> {
@@ -229,6 +334,11 @@ impl Columns {
         renamed.map(|(ours, theirs)| format!(", {ours}={theirs}")).collect()
     }
 
+    /// What a reader should know of how golds and picks were read.
+    pub(super) fn value_notices(&self, rows: &Rows) -> Vec<Notice> {
+        values::notices(rows, self.base)
+    }
+
     /// A row with the columns of the public five-attempt sets, or with all of ours.
     fn own_row(&self, row: &Object) -> Option<Record> {
         let is_ours = crate::parquet::PUBLIC_COLUMNS.iter().all(|column| row.has(column));
@@ -238,6 +348,38 @@ impl Columns {
                 .iter()
                 .all(|(ours, theirs)| ours == theirs || ours == "options"))
         .then(|| own_record(row))
+    }
+
+    /// Lines of other events, and totals at the end, are no rows.
+    fn check_is_row(&self, row: &Object) -> Result<(), RowError> {
+        let is_blank = |raw: Raw| raw.text().is_some_and(|text| text.trim().is_empty());
+        let has = |ours: &str| self.column(row, ours).is_some_and(|raw| !is_blank(raw));
+        let has_answer = ["pick", "reasoning", "logprobs"].iter().any(|name| has(name));
+        if !has_answer && !has("answer") && !self.has_columns(row, "logprobs") {
+            return Err(RowError::NoRow("neither a pick nor a gold"));
+        }
+        if self.has_golds && self.lacks_gold(row) && !has("correct") {
+            return Err(RowError::NoRow("no gold"));
+        }
+        Ok(())
+    }
+
+    fn lacks_gold(&self, row: &Object) -> bool {
+        self.values.is_no_gold(self.column(row, "answer"), || self.choices(row))
+    }
+
+    /// Whether a mapping names several columns, and the row has one of them.
+    fn has_columns(&self, row: &Object, ours: &str) -> bool {
+        self.name_of(ours)
+            .is_some_and(|name| parts(ours, name).any(|part| has(row, part)))
+    }
+
+    /// The question's id, where ids are texts.
+    pub(super) fn text_id(&self, row: &Object, number: usize) -> Option<String> {
+        self.name_of("question_id")?;
+        let raw = self.column(row, "question_id");
+        let is_number = !self.has_text_ids && raw.is_none_or(|raw| raw.int().is_some());
+        (!is_number).then(|| raw.map_or_else(|| format!("row {number}"), |raw| raw.shown().trim().to_owned()))
     }
 
     /// Puts every mapped column in its place.
@@ -262,70 +404,54 @@ impl Columns {
                 *place = found;
             }
         }
-        if let Some(name) = self.name_of("options") {
-            record.options = if name.contains('+') && !row.has(name) {
-                parts("options", name)
-                    .filter_map(|part| column(row, part))
-                    .map(Raw::shown)
-                    .collect()
-            } else {
-                column(row, name).map(options).unwrap_or_default()
-            };
-        }
         if self.name_of("reasoning").is_some() {
             record
                 .flags
                 .retain(|flag| flag != "no_output" && flag != "replaced_text");
             set_completion(record, self.column(row, "reasoning"));
         }
-        if self.name_of("answer").is_some() {
-            record.answer = self.letter_or_text(row, "answer", record);
+        let mut choices = self.choices(row);
+        if choices.texts.is_empty() {
+            choices.texts.clone_from(&record.options);
+        } else {
+            record.options.clone_from(&choices.texts);
         }
-        if self.name_of("pick").is_some() {
-            let pick = self.letter_or_text(row, "pick", record);
-            record.pick = if is_nothing(&pick) { INVALID.to_owned() } else { pick };
+        self.fill_logprobs(row, record);
+        let side = |ours: &str| self.name_of(ours).map(|_| self.column(row, ours));
+        self.values.settle(record, &choices, side("answer"), side("pick"));
+    }
+
+    /// Log-likelihoods, of a list or of a column an option; without a pick the highest is it.
+    fn fill_logprobs(&self, row: &Object, record: &mut Record) {
+        let Some(name) = self.name_of("logprobs") else { return };
+        let numbers = |list: &[Raw]| list.iter().map(|raw| raw.float()).collect::<Option<Vec<f64>>>();
+        let found = match column(row, name) {
+            Some(raw) => numbers(&raw.list()),
+            None => {
+                let cells: Option<Vec<Raw>> = parts("logprobs", name).map(|part| column(row, part)).collect();
+                cells.and_then(|cells| numbers(&cells))
+            }
+        };
+        let Some(found) = found.filter(|found| found.len() > 1) else {
+            return;
+        };
+        if self.name_of("pick").is_none() {
+            record.pick = argmax_first(&found)
+                .and_then(letter)
+                .map(String::from)
+                .unwrap_or_default();
         }
+        record.logprobs = Some(found.into_iter().map(|number| number as f32).collect());
     }
 
     pub(super) fn judge(&self, row: &Object, record: &mut Record) {
-        mark(record);
+        super::layout::mark(record);
         stated_score(record, self.column(row, "correct").and_then(Raw::truth));
-    }
-
-    /// A stored text; a number that names one of the row's options becomes its letter.
-    fn letter_or_text(&self, row: &Object, ours: &str, record: &mut Record) -> String {
-        let Some(raw) = self.column(row, ours) else {
-            return String::new();
-        };
-        let raw = raw.list().first().copied().unwrap_or(raw);
-        let index = raw.int().and_then(|index| usize::try_from(index).ok());
-        let options = record.options.len();
-        match index {
-            Some(index) if index < options => {
-                flag(record, "number_pick");
-                letter(index).map_or_else(|| raw.shown(), String::from)
-            }
-            Some(index) if index == options && options > 0 => {
-                flag(record, "number_beyond");
-                raw.shown()
-            }
-            _ if raw.is_null() => String::new(),
-            _ => raw.shown(),
-        }
     }
 }
 
-pub(super) fn options(raw: Raw) -> Vec<String> {
-    if raw.is_object() {
-        let fields = raw.object();
-        return match fields.get("text") {
-            Some(list) => list_of(list),
-            None => fields.fields().map(|(_, text)| text.shown()).collect(),
-        };
-    }
-    let text = raw.shown();
-    if raw.is_list() || text.trim_start().starts_with('[') {
-        return list_of(raw);
-    }
-    super::layout::lettered_options(&text)
+/// These columns of a row, as values.
+fn cells_of(row: &Object, columns: &[String]) -> Cells {
+    let cell = |name: &String| Some((name.clone(), column(row, name)?.value()));
+    columns.iter().filter_map(cell).collect()
 }

@@ -229,9 +229,11 @@ fn first_bytes(path: &Path) -> Result<Vec<u8>> {
 }
 
 fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool) -> Result<Vec<Examined>> {
-    if layers.is_empty() && options.map.is_empty() && first_bytes(path)?.starts_with(b"PAR1") {
+    if layers.is_empty() && !options.has_reading() && first_bytes(path)?.starts_with(b"PAR1") {
         let (columns, _) = crate::parquet::columns(path)?;
-        if crate::parquet::is_trace(&columns) {
+        if crate::parquet::is_trace(&columns)
+            && head::start(path, layers, head::LENGTH)?.is_some_and(|start| own::is_plain(&start))
+        {
             let place = path.to_owned();
             let open = move || crate::parquet::open(&place);
             return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
@@ -245,7 +247,7 @@ fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool
             length *= head::STEP;
             continue;
         };
-        if start.source == "parquet" && options.map.is_empty() && own::is_trace(&start) {
+        if start.source == "parquet" && !options.has_reading() && own::is_trace(&start) && own::is_plain(&start) {
             let layers = start.layers[..start.layers.len() - 1].to_vec();
             let (place, scratch) = (path.to_owned(), options.scratch());
             let open = move || own::open_parquet(&place, layers, scratch.as_deref());

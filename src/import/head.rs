@@ -5,10 +5,13 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 
 use super::archive::Member;
-use super::json::{self, Object};
+use super::json::{self, Object, Raw};
 use super::source::{self, Layer};
 use super::split::{Shape, Splitter};
 use super::{refuse, tables};
+use crate::json as python;
+use crate::rows::names::{is_known, is_of};
+use crate::rows::{frames, sheets};
 
 /// Bytes that are read of each file to tell what it is. Where its first row is longer, so many times more are read, and
 /// again, but not more than [`LONGEST`].
@@ -16,8 +19,11 @@ pub(crate) const LENGTH: u64 = 256 << 10;
 pub(crate) const STEP: u64 = 8;
 pub(crate) const LONGEST: u64 = LENGTH * STEP * STEP * STEP;
 
+/// Rows of a parquet file that are read to tell what it is.
+const PARQUET_SAMPLE: usize = 200;
+
 /// A JSON document of unknown layout is read whole to find its rows, up to this size.
-const DOCUMENT: u64 = 64 << 20;
+pub(super) const DOCUMENT: u64 = 64 << 20;
 
 /// The start of a file as JSON, whatever it is packed in.
 #[derive(Debug)]
@@ -61,6 +67,7 @@ pub(crate) fn start(path: &Path, layers: &[Layer], length: u64) -> Result<Option
         let packing = match bytes.as_slice() {
             [0x1f, 0x8b, ..] => Some(Layer::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Layer::Zstd),
+            start if sheets::is_utf16(start) => Some(Layer::Utf16),
             _ => None,
         };
         match packing {
@@ -74,6 +81,9 @@ pub(crate) fn start(path: &Path, layers: &[Layer], length: u64) -> Result<Option
 
 fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result<Option<Start>> {
     let content = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if is_frame(content, is_whole) {
+        return table(path, layers, content, Layer::Frame).map(Some);
+    }
     match content.iter().find(|byte| !byte.is_ascii_whitespace()) {
         first if matches!(first, Some(b'{' | b'[')) || are_objects(content) => {
             let bytes = content.to_vec();
@@ -92,6 +102,31 @@ fn text(path: &Path, layers: Vec<Layer>, bytes: &[u8], is_whole: bool) -> Result
             None => Err(anyhow!(refuse::other(content))),
         },
     }
+}
+
+/// Whether a document is a table that is no list of rows.
+fn is_frame(content: &[u8], is_whole: bool) -> bool {
+    let content = content.trim_ascii();
+    let is_list = content.starts_with(b"[") && content[1..].trim_ascii_start().starts_with(b"[");
+    let (object, end) = Object::read(content);
+    let begins = || {
+        let (key, raw) = object.fields().next()?;
+        let value = if raw.0.is_empty() {
+            &content[content.iter().position(|byte| *byte == b':')? + 1..]
+        } else {
+            raw.0
+        };
+        Some(frames::begins_by_column(key, value))
+    };
+    let is_one = end
+        .as_ref()
+        .map_or_else(|error| error.is_cut && !is_whole, |end| *end == content.len());
+    let may_be = is_list || (is_one && begins() == Some(true));
+    if !may_be || !is_whole {
+        return may_be && !is_list;
+    }
+    let document = python::parse(&String::from_utf8_lossy(content));
+    document.is_ok_and(|document| frames::rows(&document).is_some())
 }
 
 /// Whether NULs are more than the few that a text may hold.
@@ -119,11 +154,15 @@ fn are_objects(content: &[u8]) -> bool {
 fn table(path: &Path, mut layers: Vec<Layer>, bytes: &[u8], table: Layer) -> Result<Start> {
     let mut rows = Vec::new();
     let kind = if let Layer::Csv(separator) = table {
-        tables::csv_rows(bytes, separator, 5, &mut rows)?;
+        tables::csv_rows(bytes, separator, SAMPLE, &mut rows)?;
         "CSV"
+    } else if matches!(table, Layer::Frame) {
+        let bytes = source::head(path, &layers, DOCUMENT)?;
+        tables::frame_rows(&bytes, SAMPLE, &mut rows)?;
+        "JSON by column"
     } else {
         let file = source::Source::new(path, layers.clone(), None).unpacked()?;
-        tables::parquet_rows(file, 5, &mut rows)?;
+        tables::parquet_rows(file, PARQUET_SAMPLE, &mut rows)?;
         "parquet"
     };
     layers.push(table);
@@ -208,6 +247,9 @@ impl Start {
             head.shape = Shape::Array(Vec::new());
         } else {
             (head.shape, head.document) = self.objects()?;
+            if head.document.as_ref().is_some_and(are_rows_under_keys) {
+                head.shape = Shape::Fields(Vec::new());
+            }
         }
         head.rows = head.rows_at(&head.shape);
         Ok(head)
@@ -248,9 +290,22 @@ impl Start {
     }
 }
 
+/// Rows by which it is found how a file writes its values.
+const SAMPLE: usize = 1000;
+
 impl<'a> Head<'a> {
+    /// More rows than the first: as many as the start reaches.
+    pub fn sample(&self) -> Vec<Object<'a>> {
+        let rows = self.rows_among(&self.shape, SAMPLE);
+        if rows.is_empty() { self.rows.clone() } else { rows }
+    }
+
     /// The rows of a shape that the start reaches, as objects.
     pub fn rows_at(&self, shape: &Shape) -> Vec<Object<'a>> {
+        self.rows_among(shape, 20)
+    }
+
+    fn rows_among(&self, shape: &Shape, most: usize) -> Vec<Object<'a>> {
         let mut splitter = Splitter::new(shape.clone(), 0);
         let mut found = Vec::new();
         splitter.feed(self.bytes, &mut found);
@@ -258,8 +313,19 @@ impl<'a> Head<'a> {
         let objects = found
             .iter()
             .map(|row| Object::read(&self.bytes[row.start as usize..row.end as usize]).0);
-        objects.filter(|object| !object.is_empty()).take(20).collect()
+        objects.filter(|object| !object.is_empty()).take(most).collect()
     }
+}
+
+/// Whether a document holds nothing but rows, each under a key.
+fn are_rows_under_keys(document: &Object) -> bool {
+    let is_row = |raw: Raw| {
+        let row = raw.object();
+        row.keys().any(|name| is_of(&["question", "answer"], name))
+            && row.keys().filter(|name| is_known(name)).count() > 1
+    };
+    let mut fields = document.fields().filter(|(_, raw)| !raw.0.is_empty()).peekable();
+    fields.peek().is_some() && fields.all(|(_, raw)| is_row(raw))
 }
 
 fn first_byte(bytes: &[u8]) -> Option<u8> {
@@ -292,7 +358,13 @@ pub(crate) fn rows_within(path: &Path, layers: &[Layer]) -> Result<Option<(Shape
     let value = json::Raw(&document).value();
     let mut tables = Vec::new();
     find_tables(&value, &mut Vec::new(), &mut tables);
-    let Some((first_path, first)) = tables.first() else {
+    // What bears our names goes before what lies before it: a schema, a list of settings.
+    let is_ours = |(_, rows): &&Table| {
+        columns_of(rows)
+            .iter()
+            .any(|name| is_of(&["pick", "answer", "question"], name))
+    };
+    let Some((first_path, first)) = tables.iter().find(is_ours).or(tables.first()) else {
         return Ok(None);
     };
     let columns = columns_of(first);

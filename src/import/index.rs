@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, bail};
 
 use super::layout::{Answer, Layout, Tally};
-use super::notes::{broken_notice, flag_notices, number_attempts, repeated_notice};
+use super::notes::{broken_notice, flag_notices, number_attempts, other_lines, repeated_notice};
 use super::reader::Reader;
 use super::source::Source;
 use super::split::{End, Found, Shape, Splitter};
@@ -16,6 +16,9 @@ use crate::trace::{Notice, Rows};
 
 /// Faults that are kept with their place.
 const FAULTS: usize = 1000;
+
+/// Lines that are no answers and are told by their place.
+const PLACES: usize = 8;
 
 /// Bytes that are read and parsed at a time; a longer row is read whole.
 const BLOCK: usize = 4 << 20;
@@ -49,6 +52,8 @@ pub(crate) struct Indexed {
     pub offsets: Vec<i64>,
     /// Attempts that were numbered by us.
     pub attempts: Option<Vec<u16>>,
+    /// Whether questions were numbered by us, since their ids are texts.
+    pub has_text_ids: bool,
     pub kind: String,
     pub series: String,
     pub notices: Vec<Notice>,
@@ -63,10 +68,14 @@ pub(super) struct Gathered {
     series: Vec<u16>,
     names: Vec<String>,
     local: Vec<bool>,
+    /// Each row's id by its place among the text ids, where it is a text.
+    ids: Vec<Option<u32>>,
+    text_ids: HashMap<String, u32>,
     traits: u16,
     /// The first faults; the others are only counted.
     broken: Vec<Fault>,
     faults: usize,
+    others: Vec<Others>,
     pub entries: usize,
     /// Entries that were written again.
     pub repeated: usize,
@@ -80,6 +89,14 @@ pub(super) struct Fault {
     pub what: String,
     /// The entry is no JSON; else it is, and lacks what a row needs.
     pub is_broken: bool,
+}
+
+/// Lines that are no answers, for one reason.
+pub(super) struct Others {
+    pub what: &'static str,
+    pub count: usize,
+    /// The first of them.
+    pub places: Vec<String>,
 }
 
 /// Reads all rows of a run. `stop` ends it early with an error.
@@ -195,6 +212,7 @@ impl Gathered {
             self.faults += earlier.faults;
             self.entries += earlier.entries;
             self.repeated += earlier.repeated;
+            earlier.others.into_iter().for_each(|others| self.add_others(others));
             return;
         }
         for row in 0..read.rows.len() {
@@ -203,6 +221,11 @@ impl Gathered {
         self.spans.extend(read.spans);
         self.order.extend(read.order);
         self.local.extend(read.local);
+        let mut names: Vec<(String, u32)> = read.text_ids.into_iter().collect();
+        names.sort_by_key(|(_, code)| *code);
+        let codes: Vec<u32> = names.into_iter().map(|(name, _)| self.id_code(name)).collect();
+        self.ids
+            .extend(read.ids.iter().map(|code| code.map(|code| codes[code as usize])));
         let series: Vec<u16> = read.names.into_iter().map(|name| self.series_code(name)).collect();
         self.series
             .extend(read.series.iter().map(|code| series[usize::from(*code)]));
@@ -211,7 +234,34 @@ impl Gathered {
         self.faults += read.faults;
         self.entries += read.entries;
         self.repeated += read.repeated;
+        read.others.into_iter().for_each(|others| self.add_others(others));
         self.notices.extend(read.notices);
+    }
+
+    pub fn push_other(&mut self, what: &'static str, place: impl FnOnce() -> String) {
+        let is_told = |others: &&Others| others.what == what && others.places.len() >= PLACES;
+        let places = if self.others.iter().any(|others| is_told(&others)) {
+            Vec::new()
+        } else {
+            vec![place()]
+        };
+        self.add_others(Others { what, count: 1, places });
+    }
+
+    fn add_others(&mut self, more: Others) {
+        match self.others.iter_mut().find(|others| others.what == more.what) {
+            Some(others) => {
+                others.count += more.count;
+                others.places.extend(more.places);
+                others.places.truncate(PLACES);
+            }
+            None => self.others.push(more),
+        }
+    }
+
+    fn id_code(&mut self, id: String) -> u32 {
+        let next = self.text_ids.len() as u32;
+        *self.text_ids.entry(id).or_insert(next)
     }
 
     pub fn push_fault(&mut self, fault: impl FnOnce() -> Fault) {
@@ -246,6 +296,8 @@ impl Gathered {
             let series = self.series_code(answer.series.into_owned());
             self.series.push(series);
             self.local.push(answer.is_local_id);
+            let id = answer.text_id.map(|id| self.id_code(id));
+            self.ids.push(id);
             self.traits |= answer.traits;
         }
     }
@@ -253,6 +305,10 @@ impl Gathered {
     fn why_empty(&self, parts: &[Part]) -> String {
         let name = parts.first().map(|part| part.source.name()).unwrap_or_default();
         match self.broken.as_slice() {
+            [] if !self.others.is_empty() => {
+                let told: Vec<String> = other_lines(&self.others).map(|notice| notice.text).collect();
+                format!("{name}: no row could be read: {}", told.join("; "))
+            }
             [] => match self.notices.first() {
                 Some(notice) => format!("{name} holds no whole row: {}", notice.text),
                 None => {
@@ -279,13 +335,16 @@ impl Gathered {
 
     fn finish(mut self, parts: &[Part]) -> Vec<Indexed> {
         let offsets = self.number_questions(parts.len());
+        self.number_text_ids();
         let mut notices = std::mem::take(&mut self.notices);
         notices.extend(broken_notice(&self.broken, self.faults, self.entries));
         notices.extend(repeated_notice(self.repeated));
+        notices.extend(other_lines(&self.others));
         if self.names.len() > 1 {
-            let text = format!("{} filters, a trace each: {}", self.names.len(), self.names.join(", "));
+            let what = parts.first().map_or("filters", |part| part.layout.series());
+            let text = format!("{} {what}, a trace each: {}", self.names.len(), self.names.join(", "));
             notices.push(Notice {
-                kind: "filters".to_owned(),
+                kind: what.to_owned(),
                 text,
             });
         }
@@ -305,6 +364,7 @@ impl Gathered {
             let are_ranks = sorted.windows(2).all(|pair| key(pair[0]) != key(pair[1]));
             let ranks = if are_ranks { descents / parts.len() + 1 } else { 1 };
             let mut indexed = self.pick(&sorted);
+            indexed.has_text_ids = !self.text_ids.is_empty();
             indexed.offsets.clone_from(&offsets);
             indexed.series.clone_from(&self.names[series]);
             indexed.notices.clone_from(&notices);
@@ -341,6 +401,29 @@ impl Gathered {
             next.insert(benchmark, offsets[file].saturating_add(highest).saturating_add(1));
         }
         offsets
+    }
+
+    /// Questions whose ids are texts are numbered as they appear, after those that have numbers.
+    fn number_text_ids(&mut self) {
+        let numbered = self.ids.iter().zip(&self.rows.question_id);
+        let first = numbered
+            .filter(|(id, _)| id.is_none())
+            .map(|(_, number)| number.saturating_add(1))
+            .max();
+        for (id, number) in self.ids.iter().zip(&mut self.rows.question_id) {
+            if let Some(id) = id {
+                *number = first.unwrap_or(0).saturating_add(i64::from(*id));
+            }
+        }
+        if !self.text_ids.is_empty() {
+            self.notices.push(Notice {
+                kind: "text_ids".to_owned(),
+                text: format!(
+                    "the ids of {} questions are texts: they are numbered as they appear",
+                    thousands(self.text_ids.len())
+                ),
+            });
+        }
     }
 
     fn pick(&self, sorted: &[usize]) -> Indexed {

@@ -71,9 +71,10 @@ impl Layout for Inspect {
             .first(&["subject", "category", "topic"])
             .map(Raw::shown)
             .unwrap_or_default();
-        let id = sample.get("id").and_then(Raw::int);
+        let id = sample.get("id");
+        let number = id.and_then(Raw::int);
         let mut record = Record {
-            question_id: id.unwrap_or(entry.number as i64),
+            question_id: number.unwrap_or(entry.number as i64),
             attempt: sample
                 .get("epoch")
                 .and_then(Raw::int)
@@ -98,6 +99,7 @@ impl Layout for Inspect {
         Ok(vec![Answer {
             record,
             order: entry.number as i64,
+            text_id: id.filter(|_| number.is_none()).map(Raw::shown),
             ..Answer::default()
         }])
     }

@@ -5,8 +5,7 @@ use std::fmt;
 
 use super::json::{self, Broken, Object, Raw};
 use super::split::Shape;
-use crate::extract::exact_match;
-use crate::record::{INVALID, Record, letter_index};
+use crate::record::{Record, is_right};
 use crate::trace::{Field, Notice};
 
 /// Why an entry gives no row. It holds no backtrace, since a file may have millions of broken rows.
@@ -16,6 +15,8 @@ pub(crate) enum RowError {
     Json(Broken),
     /// It is, and lacks what a row needs.
     Lacks(String),
+    /// It is something else than an answer, and says nothing of one: it has no pick, no gold.
+    NoRow(&'static str),
 }
 
 impl fmt::Display for RowError {
@@ -24,6 +25,7 @@ impl fmt::Display for RowError {
             RowError::Json(broken) if broken.is_cut => f.write_str("is incomplete"),
             RowError::Json(broken) => broken.fmt(f),
             RowError::Lacks(what) => f.write_str(what),
+            RowError::NoRow(what) => f.write_str(what),
         }
     }
 }
@@ -85,6 +87,8 @@ pub(crate) struct Answer {
     pub series: Cow<'static, str>,
     /// The question's number counts within the file only.
     pub is_local_id: bool,
+    /// The question's id where that is no number; questions are numbered as their ids appear.
+    pub text_id: Option<String>,
     /// Bits that the format tells its kind by.
     pub traits: u16,
 }
@@ -152,6 +156,11 @@ pub(crate) trait Layout: Send + Sync + fmt::Debug {
         false
     }
 
+    /// What the series of its answers are, where there are several.
+    fn series(&self) -> &'static str {
+        "filters"
+    }
+
     /// Whether repeated question ids are attempts, to be numbered in order.
     fn numbers_attempts(&self) -> bool {
         false
@@ -173,12 +182,9 @@ pub(crate) struct Sniffed {
     pub manifest: Option<serde_json::Value>,
 }
 
-/// Sets `correct` from pick and answer: letters as they are, other texts as the harness compares them.
+/// Sets `correct` from pick and answer.
 pub(crate) fn mark(record: &mut Record) {
-    record.correct = match (letter_index(&record.pick), letter_index(&record.answer)) {
-        (Some(pick), Some(gold)) => pick == gold,
-        _ => record.pick != INVALID && !record.answer.is_empty() && exact_match(&record.pick, &record.answer),
-    };
+    record.correct = is_right(&record.pick, &record.answer);
 }
 
 /// Holds a score that the file states against what pick and answer give; without a gold the file's word stands.
@@ -188,11 +194,6 @@ pub(crate) fn stated_score(record: &mut Record, stated: Option<bool>) {
         Some(stated) if stated != record.correct => flag(record, "score_differs"),
         _ => {}
     }
-}
-
-/// How tools write that there is no pick.
-pub(crate) fn is_nothing(pick: &str) -> bool {
-    matches!(pick, "" | "None" | "null" | "NaN" | "nan")
 }
 
 /// A list of texts: numbers are written as they stand.

@@ -44,6 +44,8 @@ mod task;
 mod texts;
 mod tiger;
 mod told;
+mod values;
+mod wide;
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -53,6 +55,7 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use self::columns::Columns;
 use self::folder::Group;
 use self::head::Head;
 use self::layout::Sniffed;
@@ -68,6 +71,8 @@ pub(crate) use self::lm_eval::task_and_stamp;
 pub struct Options {
     /// Our column names and the file's: `--map pick=pred,reasoning=output`.
     pub map: Vec<(String, String)>,
+    /// Number of the first option, 0 or 1, where golds or picks are numbers; `None`: 0, and it is told where 1 fits better.
+    pub gold_base: Option<i64>,
     /// Where indexes of large files are kept and archives are unpacked; nothing is kept if `None`.
     pub cache_dir: Option<PathBuf>,
     /// Ends the opening early, with an error.
@@ -75,6 +80,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether it is said how values are to be read.
+    fn has_reading(&self) -> bool {
+        !self.map.is_empty() || self.gold_base.is_some()
+    }
+
     /// Where archives are unpacked.
     fn scratch(&self) -> Option<PathBuf> {
         self.cache_dir.as_ref().map(|folder| folder.join("unpacked"))
@@ -97,7 +107,7 @@ pub struct Format {
     /// One line for the help.
     pub about: &'static str,
     map: MapUse,
-    sniff: fn(&Head) -> Option<Sniffed>,
+    sniff: fn(&Head, &Options) -> Option<Sniffed>,
 }
 
 impl std::fmt::Debug for Format {
@@ -115,79 +125,79 @@ pub static ALL: &[Format] = &[
         name: "inspect",
         about: "Inspect logs (.eval, .json) of multiple-choice tasks",
         map: MapUse::Over,
-        sniff: inspect::sniff,
+        sniff: |head, _| inspect::sniff(head),
     },
     Format {
         name: "helm",
         about: "HELM scenario states (.json)",
         map: MapUse::Refused,
-        sniff: helm::sniff,
+        sniff: |head, _| helm::sniff(head),
     },
     Format {
         name: "lighteval",
         about: "lighteval details, scored and generated, of today and before 0.10",
         map: MapUse::Over,
-        sniff: lighteval::sniff,
+        sniff: |head, _| lighteval::sniff(head),
     },
     Format {
         name: "olmes",
         about: "OLMES predictions",
         map: MapUse::Over,
-        sniff: olmes::sniff,
+        sniff: |head, _| olmes::sniff(head),
     },
     Format {
         name: "evalscope",
         about: "evalscope reviews and predictions",
         map: MapUse::Over,
-        sniff: evalscope::sniff,
+        sniff: |head, _| evalscope::sniff(head),
     },
     Format {
         name: "details",
         about: "the Details_*.parquet that publishers put beside their models",
         map: MapUse::Over,
-        sniff: details::sniff,
+        sniff: |head, _| details::sniff(head),
     },
     Format {
         name: "openai-evals",
         about: "event files of openai/evals",
         map: MapUse::Instead,
-        sniff: openai_evals::sniff,
+        sniff: |head, _| openai_evals::sniff(head),
     },
     Format {
         name: "simple-evals",
         about: "simple-evals results",
         map: MapUse::Instead,
-        sniff: simple_evals::sniff,
+        sniff: |head, _| simple_evals::sniff(head),
     },
     Format {
         name: "promptfoo",
         about: "promptfoo output",
         map: MapUse::Instead,
-        sniff: promptfoo::sniff,
+        sniff: |head, _| promptfoo::sniff(head),
     },
     Format {
         name: "deepeval",
         about: "deepeval test results and predictions",
         map: MapUse::Instead,
-        sniff: deepeval::sniff,
+        sniff: |head, _| deepeval::sniff(head),
     },
     Format {
         name: "lm-eval",
         about: "lm-evaluation-harness samples, with their results beside",
         map: MapUse::Over,
-        sniff: lm_eval::sniff,
+        sniff: |head, _| lm_eval::sniff(head),
     },
     Format {
         name: "lm-eval-0.3",
         about: "lm-evaluation-harness 0.3 write-outs",
         map: MapUse::Refused,
-        sniff: lm_eval::write_out::sniff,
+        sniff: |head, _| lm_eval::write_out::sniff(head),
     },
     Format {
         name: "closed",
         about: "closed-answer tables: one row a question, with all its picks",
         map: MapUse::Refused,
-        sniff: closed::sniff,
+        sniff: |head, _| closed::sniff(head),
     },
     Format {
         name: "mmlu-pro",
@@ -199,19 +209,19 @@ pub static ALL: &[Format] = &[
         name: "option-probs",
         about: "tables of option probabilities, one row a question",
         map: MapUse::Refused,
-        sniff: probs::sniff,
+        sniff: |head, _| probs::sniff(head),
     },
     Format {
         name: "opencompass",
         about: "OpenCompass predictions, and results with details",
         map: MapUse::Over,
-        sniff: opencompass::sniff,
+        sniff: |head, _| opencompass::sniff(head),
     },
     Format {
         name: "cloze",
         about: "tables of log-probabilities, one row an option",
         map: MapUse::Refused,
-        sniff: cloze::sniff,
+        sniff: |head, _| cloze::sniff(head),
     },
 ];
 
@@ -434,7 +444,9 @@ fn open_group(group: Group, options: &Options) -> Result<Vec<Trace>> {
     };
     let several = all.len() > 1;
     let trace = |indexed: index::Indexed| {
-        let name = if several {
+        let name = if several && parts[0].layout.series() == "models" {
+            indexed.series.clone()
+        } else if several {
             format!("{} [{}]", facts.name, indexed.series)
         } else {
             facts.name.clone()
@@ -454,6 +466,7 @@ fn trace_of(indexed: index::Indexed, parts: &Arc<Vec<index::Part>>, facts: &fold
         spans: indexed.spans,
         offsets: indexed.offsets,
         attempts: indexed.attempts,
+        questions: indexed.has_text_ids.then(|| indexed.rows.question_id.clone()),
         kept: Mutex::new(VecDeque::new()),
     };
     let notices = facts.notices.iter().cloned().chain(indexed.notices).collect();
@@ -472,21 +485,27 @@ fn trace_of(indexed: index::Indexed, parts: &Arc<Vec<index::Part>>, facts: &fold
 
 /// Tells what a file is, or why it cannot be opened.
 fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
-    let known = ALL.iter().find_map(|format| Some((format, (format.sniff)(head)?)));
+    let known = ALL
+        .iter()
+        .find_map(|format| Some((format, (format.sniff)(head, options)?)));
     match known {
         Some((_, sniffed)) if options.map.is_empty() => return Ok(sniffed),
         Some((format, sniffed)) if format.map != MapUse::Instead => {
-            return map_over(head, format, sniffed, &options.map);
+            return map_over(head, format, sniffed, options);
         }
         _ => {}
+    }
+    if let Some(sniffed) = wide::sniff(head, options) {
+        return Ok(sniffed);
     }
     if options.map.is_empty()
         && let Some(what) = refuse::json_without_answers(head)
     {
         bail!("{what}");
     }
-    let is_document = head.document.is_some() && head.source == "JSON" && options.map.is_empty();
-    match columns::sniff(head, &options.map) {
+    let is_keyed = matches!(head.shape, split::Shape::Fields(_));
+    let is_document = head.document.is_some() && !is_keyed && head.source == "JSON" && options.map.is_empty();
+    match columns::sniff(head, options) {
         Some(Err(_)) if is_document => {
             let keys: Vec<&str> = head.document.iter().flat_map(json::Object::keys).take(8).collect();
             bail!("a JSON document without rows of answers (keys {})", keys.join(", "))
@@ -497,7 +516,8 @@ fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
 }
 
 /// A map over what a format knows: applied, or refused where the format makes a record of several rows.
-fn map_over(head: &Head, format: &Format, sniffed: Sniffed, map: &[(String, String)]) -> Result<Sniffed> {
+fn map_over(head: &Head, format: &Format, sniffed: Sniffed, options: &Options) -> Result<Sniffed> {
+    let map = &options.map;
     if format.map == MapUse::Refused {
         bail!("--map does not apply to {}: their columns are known", format.about);
     }
@@ -508,7 +528,10 @@ fn map_over(head: &Head, format: &Format, sniffed: Sniffed, map: &[(String, Stri
         rows.as_slice()
     };
     columns::check_there(rows, map)?;
-    Ok(overlay::over(sniffed, map))
+    Ok(overlay::over(
+        sniffed,
+        Columns::new(map.to_vec(), "", rows, options.gold_base),
+    ))
 }
 
 /// The row of the MMLU set that a record tells of, for its hash: the set's columns in its order.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::index::{Fault, Indexed};
+use super::index::{Fault, Indexed, Others};
 use crate::text::thousands;
 use crate::trace::{Notice, Rows};
 
@@ -46,9 +46,34 @@ pub(super) fn repeated_notice(repeated: usize) -> Option<Notice> {
     })
 }
 
+/// Lines that are no answers: other events, totals.
+pub(super) fn other_lines(others: &[Others]) -> impl Iterator<Item = Notice> {
+    others.iter().map(
+        |Others {
+             what,
+             count: number,
+             places,
+         }| {
+            let more = if *number > places.len() { ", ..." } else { "" };
+            let text = match places.as_slice() {
+                [only] if *number == 1 => format!("{only} has {what}: it is no row"),
+                _ => format!(
+                    "{} lines have {what}: they are no rows ({}{more})",
+                    thousands(*number),
+                    places.join(", ")
+                ),
+            };
+            Notice {
+                kind: "other_lines".to_owned(),
+                text,
+            }
+        },
+    )
+}
+
 /// What flags say of several rows at once.
 pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
-    const TOLD: [(&str, &str); 12] = [
+    const TOLD: [(&str, &str); 18] = [
         ("pick_read", "store no pick: the harness rule read the whole output"),
         (
             "letter_read",
@@ -76,6 +101,12 @@ pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
         ("score_differs", "store a score that their pick and answer do not give"),
         ("error", "ended in an error"),
         ("count_differs", "have counts that their picks do not give"),
+        ("several_golds", "name several golds: a pick of any of them is right"),
+        ("several_picks", "hold several picks: of a list the first counts"),
+        ("text_gold", "name the gold by the option's text: shown as its letter"),
+        ("text_pick", "name the pick by the option's text: shown as its letter"),
+        ("ambiguous_gold", "have a gold that could be read as another option too"),
+        ("ambiguous_pick", "have a pick that could be read as another option too"),
     ];
     let mut per_code = vec![0_usize; rows.flags.list().len()];
     rows.flags.codes().for_each(|code| per_code[code as usize] += 1);

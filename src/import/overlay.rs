@@ -1,6 +1,6 @@
 //! `--map` over a known format: some of its columns are taken from where the user says, the others as the format knows.
 
-use super::columns::{Columns, number_notice};
+use super::columns::Columns;
 use super::harness;
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally};
 use crate::trace::{Field, Notice, Rows};
@@ -13,8 +13,7 @@ struct Overlay {
 }
 
 /// Puts a map over a known format.
-pub(crate) fn over(sniffed: Sniffed, map: &[(String, String)]) -> Sniffed {
-    let columns = Columns::new(map.to_vec(), "");
+pub(super) fn over(sniffed: Sniffed, columns: Columns) -> Sniffed {
     let inner = sniffed.layout;
     Sniffed {
         layout: Box::new(Overlay { inner, columns }),
@@ -44,6 +43,9 @@ impl Layout for Overlay {
             record.flags.retain(|flag| flag != "score_differs");
             self.columns.judge(&row, record);
             answer.is_local_id &= self.columns.name_of("question_id").is_none();
+            if self.columns.name_of("question_id").is_some() {
+                answer.text_id = self.columns.text_id(&row, entry.number);
+            }
         }
         Ok(answers)
     }
@@ -70,7 +72,7 @@ impl Layout for Overlay {
 
     fn notices(&self, rows: &Rows) -> Vec<Notice> {
         let mut notices = self.inner.notices(rows);
-        notices.extend(number_notice(rows));
+        notices.extend(self.columns.value_notices(rows));
         notices
     }
 

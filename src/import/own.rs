@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 
 use super::archive::Member;
 use super::head::Start;
-use super::json::Object;
+use super::json::{Object, Raw};
 use super::source::{Layer, Source};
 use crate::files;
+use crate::record::{INVALID, letter_index};
 use crate::trace::Trace;
 
 /// Whether the rows of a parquet file are those of a trace that opens as it is.
@@ -18,6 +19,31 @@ pub(super) fn is_trace(start: &Start) -> bool {
     let first = start.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let columns: Vec<String> = Object::read(first).0.keys().map(str::to_owned).collect();
     crate::parquet::is_trace(&columns)
+}
+
+/// Whether the values of a parquet trace can be taken as they are: whole numbers as ids, letters as picks and golds.
+/// Records of our own always can.
+pub(super) fn is_plain(start: &Start) -> bool {
+    let mut rows = start
+        .bytes
+        .split(|byte| *byte == b'\n')
+        .map(|line| Object::read(line).0)
+        .filter(|row| !row.is_empty());
+    let is_letter = |row: &Object, name: &str| {
+        let text = row.get(name).and_then(Raw::text);
+        text.is_some_and(|text| text.is_empty() || text == INVALID || letter_index(&text).is_some())
+    };
+    rows.all(|row| {
+        let is_ours = row.has("target_hash");
+        let is_id = row
+            .get("question_id")
+            .is_some_and(|id| !id.is_string() && id.int().is_some());
+        is_ours
+            || (is_id
+                && ["pick", "answer"]
+                    .iter()
+                    .all(|name| !row.has(name) || row.get(name).is_none() || is_letter(&row, name)))
+    })
 }
 
 /// Opens a parquet trace from under its packing. What is unpacked goes when the trace does.

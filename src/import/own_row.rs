@@ -1,9 +1,10 @@
 //! Rows of our own columns in JSON or in a table, as our exports write them.
 
-use super::columns::options;
 use super::json::{Object, Raw};
-use super::layout::{completion_text, flag, is_nothing};
-use crate::record::{Finish, INVALID, Record, split_prompt};
+use super::layout::{completion_text, flag};
+use crate::record::{Finish, INVALID, Record, is_right, split_prompt};
+use crate::rows::nothing::is_nothing;
+use crate::rows::options::read_choices;
 
 /// A record out of its own columns; a table has its numbers, truth values and lists as texts.
 pub(super) fn own_record(row: &Object) -> Record {
@@ -26,7 +27,10 @@ pub(super) fn own_record(row: &Object) -> Record {
         benchmark: text("benchmark"),
         subject: maybe("subject").unwrap_or_else(|| text("category")),
         question: text("question"),
-        options: row.get("options").map(options).unwrap_or_default(),
+        options: row
+            .get("options")
+            .map(|raw| read_choices(&raw.value()).texts)
+            .unwrap_or_default(),
         doc: maybe("doc"),
         target_hash: text("target_hash"),
         doc_id: int("doc_id"),
@@ -63,7 +67,7 @@ pub(super) fn own_record(row: &Object) -> Record {
     }
     record.correct = match row.get("correct").and_then(Raw::truth) {
         Some(stated) => stated,
-        None => record.pick == record.answer,
+        None => is_right(&record.pick, &record.answer),
     };
     record
 }

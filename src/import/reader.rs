@@ -57,6 +57,7 @@ impl Reader<'_> {
             match answers {
                 Ok(answers) if self.is_written_again(entry, &answers) => gathered.repeated += 1,
                 Ok(answers) => gathered.push(entry, self.file, first + i, answers),
+                Err(RowError::NoRow(what)) => gathered.push_other(what, || self.place(entry, first + i)),
                 Err(error) => gathered.push_fault(|| self.fault(entry, first + i, &error)),
             }
         }
@@ -139,15 +140,18 @@ impl Reader<'_> {
         whole
     }
 
-    fn fault(&self, entry: &Found, number: usize, error: &RowError) -> Fault {
+    fn place(&self, entry: &Found, number: usize) -> String {
         let Found { line, start, .. } = entry;
-        let place = if self.is_lines {
+        if self.is_lines {
             format!("{}line {line}", self.name)
         } else {
             format!("{}entry {} (line {line}, byte {start})", self.name, number + 1)
-        };
+        }
+    }
+
+    fn fault(&self, entry: &Found, number: usize, error: &RowError) -> Fault {
         Fault {
-            place,
+            place: self.place(entry, number),
             what: error.to_string(),
             is_broken: matches!(error, RowError::Json(_)),
         }

@@ -9,9 +9,11 @@ use std::sync::{Arc, OnceLock};
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::archive::{Archive, Member};
+use super::head::DOCUMENT;
 use super::spool::Spool;
 use super::tables;
 use crate::files::{self, Stretch};
+use crate::rows::sheets;
 
 /// What lies between a file and its rows of JSON.
 #[derive(Debug, Clone)]
@@ -22,6 +24,10 @@ pub(crate) enum Layer {
     Member(Member),
     /// All samples of an Inspect log, one after the other.
     Samples,
+    /// Text in UTF-16.
+    Utf16,
+    /// A table in one JSON document, by column or beside its names.
+    Frame,
     /// Character-separated columns.
     Csv(u8),
     Parquet,
@@ -123,11 +129,14 @@ impl Source {
             Layer::Csv(separator) => stream(&self.path, packing, &mut |reader| {
                 tables::csv_rows(BufReader::new(reader), *separator, usize::MAX, out)
             }),
+            Layer::Frame => stream(&self.path, packing, &mut |reader| {
+                tables::frame_rows(&document(reader)?, usize::MAX, out)
+            }),
             Layer::Parquet => {
                 let packed = Source::new(&self.path, packing.to_vec(), self.scratch.as_deref());
                 tables::parquet_rows(packed.unpacked()?, usize::MAX, out)
             }
-            Layer::Gzip | Layer::Zstd | Layer::Member(_) => {
+            Layer::Gzip | Layer::Zstd | Layer::Member(_) | Layer::Utf16 => {
                 stream(&self.path, &self.layers, &mut |reader| copy(reader, out))
             }
         };
@@ -176,8 +185,22 @@ fn stream(path: &Path, layers: &[Layer], take: &mut dyn FnMut(&mut dyn Read) -> 
             take(&mut zstd::stream::read::Decoder::new(packed)?)
         }),
         Layer::Member(member) => member.read(take),
-        Layer::Samples | Layer::Csv(_) | Layer::Parquet => bail!("a table has no bytes of its own"),
+        Layer::Utf16 => stream(path, earlier, &mut |text| take(&mut &*sheets::utf8(&document(text)?))),
+        Layer::Samples | Layer::Csv(_) | Layer::Parquet | Layer::Frame => bail!("a table has no bytes of its own"),
     }
+}
+
+/// All bytes of what is read as one document.
+fn document(reader: &mut dyn Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(DOCUMENT).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 >= DOCUMENT {
+        bail!(
+            "more than {} MB in one document: write it as UTF-8, by rows",
+            DOCUMENT >> 20
+        );
+    }
+    Ok(bytes)
 }
 
 fn samples(path: &Path, out: &mut dyn Write) -> Result<()> {

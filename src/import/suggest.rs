@@ -1,100 +1,11 @@
 //! How an unknown table could be mapped: which of its columns look like which of ours.
 
-use super::json::Object;
-
-/// What a column can be mapped to, with the names under which it is often found (for suggestions only).
-pub(crate) const COLUMNS: [(&str, &[&str]); 15] = [
-    (
-        "pick",
-        &[
-            "extracted_prediction",
-            "extracted_answer",
-            "extracted",
-            "pred",
-            "prediction",
-            "predicted_answer",
-            "predicted",
-            "model_answer",
-            "parsed_answer",
-            "model_pred",
-            "model_prediction",
-            "llm_answer",
-            "final_answer",
-            "answer_pred",
-            "pred_answer",
-            "respuesta_extraida",
-            "model_choice",
-            "filtered_resps",
-        ],
-    ),
-    (
-        "answer",
-        &[
-            "gold",
-            "correct_answer",
-            "ground_truth",
-            "label",
-            "target",
-            "true_answer",
-            "gold_answer",
-            "answer_key",
-            "reference",
-            "correct_option",
-            "expected",
-            "respuesta_verdadera",
-            "answerKey",
-            "truth",
-            "gt",
-        ],
-    ),
-    (
-        "reasoning",
-        &[
-            "output",
-            "response",
-            "completion",
-            "generated_text",
-            "model_outputs",
-            "model_output",
-            "generation",
-            "raw_output",
-            "raw_response",
-            "model_response",
-            "llm_response",
-            "llm_raw_response",
-            "raw_model_output",
-            "eval_response",
-            "respuesta_llm",
-            "outputs",
-            "resps",
-            "text",
-            "cot",
-            "rationale",
-            "prediction",
-        ],
-    ),
-    (
-        "prompt",
-        &["input", "full_prompt", "prompt_utilizado", "model_input", "query"],
-    ),
-    ("question", &["pregunta", "question_text", "stem"]),
-    ("options", &["choices", "candidates", "opciones"]),
-    (
-        "category",
-        &["subject", "domain", "topic", "task", "subset", "categoria"],
-    ),
-    ("subject", &[]),
-    (
-        "question_id",
-        &["id", "qid", "idx", "index", "doc_id", "sample_id", "uid"],
-    ),
-    ("attempt", &["run", "repeat", "epoch", "trial", "sample"]),
-    ("seed", &[]),
-    ("correct", &["is_correct", "score", "acc", "exact_match"]),
-    ("benchmark", &["dataset"]),
-    ("doc_hash", &[]),
-    ("prompt_hash", &[]),
-];
+use super::Options;
+use super::columns::{self, Columns};
+use super::head::Head;
+use super::json::{Object, Raw};
+use crate::record::gold_letters;
+use crate::rows::names::{COLUMNS, of_ours, plain};
 
 /// A row's column names for a message; a table without a header has its first row's texts there.
 pub(crate) fn listed(row: &Object) -> String {
@@ -105,15 +16,6 @@ pub(crate) fn listed(row: &Object) -> String {
         .map(|name| name.chars().take(50).collect::<String>().replace(char::is_control, " "));
     let more = if columns.len() > 40 { ", ..." } else { "" };
     format!("{}{more}", shown.collect::<Vec<_>>().join(", "))
-}
-
-/// Names are the same whatever their case and whether `_`, `-` or a blank parts their words.
-fn plain(name: &str) -> String {
-    let name = name.rsplit('.').next().unwrap_or(name);
-    name.chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
 }
 
 /// The columns of a row and, by their path, the fields of the objects in it.
@@ -137,56 +39,162 @@ fn paths(row: &Object) -> Vec<String> {
 /// Whether a row has a question with its options, and nothing that a model said.
 pub(crate) fn is_question_set(row: &Object) -> bool {
     let columns: Vec<String> = row.keys().map(plain).collect();
-    let has = |ours: &str| {
-        let names = COLUMNS.iter().find(|(name, _)| *name == ours);
-        names.is_some_and(|(ours, theirs)| {
-            std::iter::once(ours)
-                .chain(theirs.iter())
-                .any(|name| columns.contains(&plain(name)))
-        })
-    };
+    let has = |ours: &str| of_ours(ours).iter().any(|name| columns.contains(name));
     let has_options =
         has("options") || (columns.iter().any(|name| name == "a") && columns.iter().any(|name| name == "b"));
     let has_question = has("question") || columns.iter().any(|name| name == "input");
-    has_question && has_options && has("answer") && !has("pick") && !has("reasoning")
+    has_question && has_options && has("answer") && !has("pick") && !has_output(&columns)
 }
 
-/// What is unknown about a table, with a map to begin with.
-pub(crate) fn help(row: &Object) -> String {
-    let listed = listed(row);
-    let columns = paths(row);
-    let mut taken: Vec<&str> = Vec::new();
-    let mut pairs = Vec::new();
-    for (ours, theirs) in &COLUMNS {
-        let own = columns.iter().find(|column| *column == ours);
-        let alike = std::iter::once(ours)
-            .chain(theirs.iter())
-            .find_map(|name| columns.iter().find(|column| plain(column) == plain(name)));
-        if let Some(column) = own.or(alike).filter(|column| !taken.contains(&column.as_str())) {
-            taken.push(column);
-            if own.is_none() {
-                pairs.push(format!("{ours}={column}"));
-            }
-        }
-    }
-    let is_found = |name: &str| taken.contains(&name) || pairs.iter().any(|pair| pair.starts_with(&format!("{name}=")));
-    if !is_found("pick") && !is_found("reasoning") {
+/// Whether a column bears the name of an output; `answer` alone is a gold.
+fn has_output(columns: &[String]) -> bool {
+    of_ours("reasoning")
+        .iter()
+        .any(|name| name != "answer" && columns.contains(name))
+}
+
+/// What is unknown about a table, with a map to begin with that was tried on its rows.
+pub(crate) fn help(head: &Head, options: &Options) -> String {
+    let sample = head.sample();
+    let Some(first) = sample.first() else {
+        return "rows of an unknown kind".to_owned();
+    };
+    let listed = listed(first);
+    let found = Suggested::of(&sample, head.source, options);
+    if !found.has("pick") && !found.has("reasoning") {
         return format!(
             "rows of an unknown kind, no column looks like a pick or an output; columns: {listed}. If one is, --map pick=COLUMN,answer=COLUMN,reasoning=COLUMN"
         );
     }
-    if pairs.is_empty() || !is_found("answer") {
+    if !found.has("answer") && !found.has("correct") {
+        let pairs = found.renamed().chain(["answer=COLUMN".to_owned()]);
         return format!(
             "rows of an unknown kind, no column is the answer; columns: {listed}. Say which is which, e.g. --map {}",
-            pairs
-                .into_iter()
-                .chain(["answer=COLUMN".to_owned()])
-                .collect::<Vec<_>>()
-                .join(",")
+            pairs.collect::<Vec<_>>().join(",")
         );
     }
     format!(
         "rows of an unknown kind; columns: {listed}. Say which is which, e.g. --map {}",
-        pairs.join(",")
+        found.renamed().collect::<Vec<_>>().join(",")
     )
+}
+
+/// A map that is offered: our names and the file's.
+struct Suggested {
+    map: Vec<(String, String)>,
+}
+
+impl Suggested {
+    /// Pick and gold are those columns that give most rows a letter for both; the others go by their names and by what
+    /// they hold.
+    fn of(sample: &[Object], source: &'static str, options: &Options) -> Suggested {
+        let mut columns: Vec<String> = Vec::new();
+        for path in sample.iter().take(20).flat_map(paths) {
+            if !columns.contains(&path) {
+                columns.push(path);
+            }
+        }
+        let candidates = |ours: &str| -> Vec<&String> {
+            let named = |name: String| columns.iter().filter(move |column| plain(last_part(column)) == name);
+            let own = columns.iter().filter(|column| *column == ours);
+            let all = own.chain(of_ours(ours).into_iter().flat_map(named));
+            let mut found: Vec<&String> = Vec::new();
+            for column in all.filter(|column| holds(ours, column, sample)) {
+                if !found.contains(&column) {
+                    found.push(column);
+                }
+            }
+            found
+        };
+        let choices = candidates("options").first().map(|column| (*column).clone());
+        let try_out = |pick: Option<&String>, gold: Option<&String>| {
+            let pairs = [("pick", pick), ("answer", gold), ("options", choices.as_ref())];
+            let map = pairs
+                .into_iter()
+                .filter_map(|(ours, column)| Some((ours.to_owned(), column?.clone())));
+            letters_in(&Columns::new(map.collect(), source, sample, options.gold_base), sample)
+        };
+        let (picks, golds) = (candidates("pick"), candidates("answer"));
+        let mut best: (usize, Option<&String>, Option<&String>) = (0, picks.first().copied(), None);
+        for pick in &picks {
+            for gold in golds.iter().filter(|gold| *gold != pick) {
+                let (both, _) = try_out(Some(pick), Some(gold));
+                if both > best.0 {
+                    best = (both, Some(pick), Some(gold));
+                }
+            }
+        }
+        let (_, pick, mut gold) = best;
+        if pick.is_none() {
+            // Where only texts are there, a gold is what gives letters.
+            let letters = |gold: &&&String| try_out(None, Some(gold)).1;
+            gold = golds
+                .iter()
+                .filter(|gold| letters(gold) > 0)
+                .max_by_key(letters)
+                .copied();
+        }
+        let mut map: Vec<(String, String)> = Vec::new();
+        for (ours, _) in &COLUMNS {
+            let column = match *ours {
+                "pick" => pick,
+                "answer" => gold,
+                _ => candidates(ours).into_iter().find(|column| {
+                    let is_taken = |(_, theirs): &(String, String)| theirs == *column;
+                    !map.iter().any(is_taken)
+                }),
+            };
+            map.extend(column.map(|column| ((*ours).to_owned(), column.clone())));
+        }
+        Suggested { map }
+    }
+
+    fn has(&self, ours: &str) -> bool {
+        self.map.iter().any(|(name, _)| name == ours)
+    }
+
+    /// The pairs that a map needs: columns of our own names need none.
+    fn renamed(&self) -> impl Iterator<Item = String> {
+        let pairs = self.map.iter().filter(|(ours, theirs)| ours != theirs);
+        pairs.map(|(ours, theirs)| format!("{ours}={theirs}"))
+    }
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// Whether what stands in a column can be what ours is: no object is a pick, a gold or a score, no long text a gold.
+fn holds(ours: &str, column: &str, sample: &[Object]) -> bool {
+    const LONG: usize = 200;
+    let cells: Vec<Raw> = sample
+        .iter()
+        .filter_map(|row| columns::column(row, column))
+        .filter(|raw| !raw.is_null())
+        .collect();
+    let all = |is_it: fn(&Raw) -> bool| cells.iter().all(is_it);
+    let are_long = || cells.iter().filter(|raw| raw.0.len() > LONG).count() * 2 > cells.len();
+    match ours {
+        "correct" => all(|raw| raw.truth().is_some()),
+        "pick" | "answer" => all(|raw| !raw.is_object()) && !are_long(),
+        "attempt" | "seed" => all(|raw| raw.int().is_some()),
+        "question_id" | "category" | "subject" | "benchmark" => all(|raw| !raw.is_object() && !raw.is_list()),
+        "reasoning" => {
+            all(|raw| raw.is_string() || raw.is_list()) && (plain(last_part(column)) != "answer" || are_long())
+        }
+        "logprobs" => all(|raw| raw.is_list() && raw.list().iter().all(|item| item.float().is_some())),
+        "question" | "prompt" => all(|raw| !raw.is_object()),
+        _ => true,
+    }
+}
+
+/// In how many rows pick and gold are both letters or equal, and in how many the gold is one.
+fn letters_in(columns: &Columns, sample: &[Object]) -> (usize, usize) {
+    let records = sample.iter().filter_map(|row| columns.record(row, 0).ok());
+    let is_letter = |text: &str| gold_letters(text).is_some();
+    records.fold((0, 0), |(both, golds), record| {
+        let gold = is_letter(&record.answer);
+        let are_alike = record.correct || (gold && is_letter(&record.pick));
+        (both + usize::from(are_alike), golds + usize::from(gold))
+    })
 }

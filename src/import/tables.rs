@@ -7,7 +7,10 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::json;
+use crate::json as python;
 use crate::parquet::each_parquet_row;
+use crate::rows::frames;
+use crate::rows::sheets::named_separator;
 use crate::text::spreadsheet;
 
 /// Columns in which a cell that is a JSON list or object stands for it; in all others texts stay as they are.
@@ -48,6 +51,7 @@ const STRUCTURED: [&str; 31] = [
 /// Writes at most `limit` rows of a character-separated table as objects, one a line; cells are texts but for lists and
 /// objects in the columns that are known to hold them. A row that
 /// has too few or too many cells becomes a line of text that says so.
+/// A row stands on the line on which it begins in the table.
 pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut dyn Write) -> Result<()> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator)
@@ -58,6 +62,9 @@ pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut d
     if !reader.read_byte_record(&mut cells)? {
         bail!("the table is empty");
     }
+    if named_separator(&cells.iter().collect::<Vec<_>>().join(&separator)).is_some() {
+        reader.read_byte_record(&mut cells)?;
+    }
     let text_of = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
     let mut columns: Vec<String> = cells.iter().map(text_of).collect();
     if let Some(first) = columns.first_mut() {
@@ -66,12 +73,18 @@ pub(crate) fn csv_rows(text: impl Read, separator: u8, limit: usize, out: &mut d
     // A table whose cells markbook marked for spreadsheets says so in a column of its own.
     let marks = columns.iter().position(|column| column == spreadsheet::COLUMN);
     for column in &mut columns {
-        *column = text_of(plain(column.as_bytes(), marks.is_some()));
+        *column = text_of(plain(column.as_bytes(), marks.is_some())).trim().to_owned();
     }
+    let mut line = 1;
     for _ in 0..limit {
         if !reader.read_byte_record(&mut cells)? {
             break;
         }
+        for _ in line..cells.position().map_or(0, csv::Position::line) {
+            out.write_all(b"\n")?;
+            line += 1;
+        }
+        line += 1;
         if cells.len() != columns.len() {
             writeln!(out, "\"{} cells, not {}\"", cells.len(), columns.len())?;
             continue;
@@ -107,6 +120,9 @@ fn structured(column: &str, cell: &[u8]) -> Option<Vec<u8>> {
 
 /// The separator of a text's columns: the one of `,` `;` and tab that parts its first rows alike into two or more.
 pub(crate) fn csv_separator(head: &[u8], is_whole: bool) -> Option<u8> {
+    if let Some((separator, _)) = named_separator(head) {
+        return Some(separator);
+    }
     let is_alike = |separator: &u8| {
         let reader = csv::ReaderBuilder::new()
             .delimiter(*separator)
@@ -148,6 +164,17 @@ pub(crate) fn parquet_rows(file: File, limit: usize, out: &mut dyn Write) -> Res
     written.context("no readable parquet file")
 }
 
+/// Writes the rows of a table in JSON that is no list of rows, one a line.
+pub(crate) fn frame_rows(document: &[u8], limit: usize, out: &mut dyn Write) -> Result<()> {
+    let document = python::parse(&String::from_utf8_lossy(document)).context("no whole JSON document")?;
+    let rows = frames::rows(&document).context("no table by column")?;
+    for row in rows.into_iter().take(limit) {
+        out.write_all(python::python_json(&Value::Object(row), python::Layout::Dense).as_bytes())?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,7 +185,7 @@ mod tests {
         csv_rows(&b"\xef\xbb\xbfa,b\n1,\"x \"\"y\"\"\nz\"\n2\n"[..], b',', 9, &mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "{\"a\":\"1\",\"b\":\"x \\\"y\\\"\\nz\"}\n\"1 cells, not 2\"\n"
+            "\n{\"a\":\"1\",\"b\":\"x \\\"y\\\"\\nz\"}\n\n\"1 cells, not 2\"\n"
         );
     }
 

@@ -31,6 +31,8 @@ pub(crate) struct Indexed {
     pub spans: Vec<Span>,
     pub offsets: Vec<i64>,
     pub attempts: Option<Vec<u16>>,
+    /// The numbers of the questions, where their ids are texts.
+    pub questions: Option<Vec<i64>>,
     pub kept: Mutex<VecDeque<(usize, Arc<Record>)>>,
 }
 
@@ -66,6 +68,9 @@ impl Indexed {
         if answer.is_local_id {
             let offset = self.offsets.get(usize::from(span.file)).copied().unwrap_or(0);
             record.question_id = record.question_id.saturating_add(offset);
+        }
+        if let Some(question) = self.questions.as_ref().and_then(|questions| questions.get(row)) {
+            record.question_id = *question;
         }
         if let Some(attempt) = self.attempts.as_ref().and_then(|attempts| attempts.get(row)) {
             record.attempt = i64::from(*attempt);

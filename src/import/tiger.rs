@@ -5,14 +5,15 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
+use super::Options;
 use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
-use super::layout::{
-    Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, mark, set_completion, texts,
-};
+use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, set_completion};
+use super::values::{self, Said, Values};
 use crate::benchmark::hash::doc_hash;
-use crate::record::{INVALID, Record, letter, letter_index};
+use crate::record::{Record, letter_index};
+use crate::rows::options::{Choices, read_choices};
 use crate::text::thousands;
 use crate::trace::{Field, Notice, Rows};
 
@@ -76,9 +77,12 @@ pub(super) fn is_category(name: &str) -> bool {
 pub(crate) struct Tiger {
     text: Option<String>,
     pick: Option<&'static str>,
+    values: Values,
+    /// Number of the first option.
+    base: i64,
 }
 
-pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
+pub(crate) fn sniff(head: &Head, options: &Options) -> Option<Sniffed> {
     let is_row = |row: &&Object| {
         let is_question = row.has("options") && (row.has("answer") || row.has("answer_index"));
         is_question && (row.has("question_id") || row.has("question")) && !row.has("doc") && !row.has("picks")
@@ -99,7 +103,12 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         });
     Some(Sniffed {
         format: "mmlu-pro",
-        layout: Box::new(Tiger { text, pick }),
+        layout: Box::new(Tiger {
+            text,
+            pick,
+            values: values(&head.sample(), pick, options.gold_base),
+            base: options.gold_base.unwrap_or(0),
+        }),
         shape: head.shape.clone(),
         name,
         split: rows.iter().find_map(|row| row.text("category")),
@@ -111,8 +120,13 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
 impl Layout for Tiger {
     fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
-        let options = row.get("options").ok_or("no options")?;
-        let id = row.get("question_id").and_then(Raw::int);
+        let choices = choices(row.get("options").ok_or("no options")?);
+        let gold = gold(&row);
+        if self.values.is_no_gold(gold, || choices.clone()) {
+            return Err(RowError::NoRow("no gold"));
+        }
+        let stored_id = row.get("question_id");
+        let id = stored_id.and_then(Raw::int);
         let category = row.text("category").unwrap_or_default();
         let doc = doc(&row);
         let mut record = Record {
@@ -121,8 +135,7 @@ impl Layout for Tiger {
             subject: category.clone(),
             category,
             question: row.text("question").unwrap_or_default(),
-            options: texts(options),
-            answer: gold(&row)?,
+            options: choices.texts.clone(),
             prompt: row.first(&["prompt", "input_text"]).map(Raw::shown).unwrap_or_default(),
             doc_hash: doc_hash(&doc),
             doc: Some(doc.to_string()),
@@ -132,27 +145,22 @@ impl Layout for Tiger {
         if text.is_some() || self.text.is_some() {
             set_completion(&mut record, text);
         }
-        record.pick = match (self.pick, self.pick.and_then(|key| row.get(key))) {
-            (_, Some(pick)) => pick.shown(),
-            (Some(_), None) => INVALID.to_owned(),
-            (None, None) => {
-                flag(&mut record, "pick_read");
-                harness::read(&record.reasoning)
-            }
-        };
-        if record.pick.is_empty() {
-            INVALID.clone_into(&mut record.pick);
+        let pick = self.pick.map(|key| row.get(key));
+        if pick.is_none() {
+            flag(&mut record, "pick_read");
+            record.pick = harness::read(&record.reasoning);
         }
+        self.values.settle(&mut record, &choices, Some(gold), pick);
         if let (Some(index), Some(gold)) = (row.get("answer_index").and_then(Raw::int), letter_index(&record.answer))
             && index != gold as i64
         {
             flag(&mut record, "gold_conflict");
         }
-        mark(&mut record);
         Ok(vec![Answer {
             record,
             order: entry.number as i64,
-            is_local_id: id.is_none(),
+            is_local_id: stored_id.is_none(),
+            text_id: stored_id.filter(|_| id.is_none()).map(Raw::shown),
             ..Answer::default()
         }])
     }
@@ -180,7 +188,10 @@ impl Layout for Tiger {
     }
 
     fn notices(&self, rows: &Rows) -> Vec<Notice> {
-        missing(rows).into_iter().collect()
+        missing(rows)
+            .into_iter()
+            .chain(values::notices(rows, self.base))
+            .collect()
     }
 }
 
@@ -204,19 +215,30 @@ fn doc(row: &Object) -> Value {
     Value::Object(fields.collect::<Map<String, Value>>())
 }
 
-/// The gold letter; where there is only an index, the letter of that.
-fn gold(row: &Object) -> Result<String, RowError> {
-    if let Some(answer) = row.get("answer") {
-        return Ok(answer.shown());
+/// What says the gold; where there is no letter, the index.
+fn gold<'a>(row: &Object<'a>) -> Option<Raw<'a>> {
+    row.first(&["answer", "answer_index"])
+}
+
+fn choices(options: Raw) -> Choices {
+    let choices = read_choices(&options.value());
+    // One option is no choice.
+    if choices.texts.len() < 2 {
+        Choices::default()
+    } else {
+        choices
     }
-    let index = row
-        .get("answer_index")
-        .and_then(Raw::int)
-        .and_then(|index| usize::try_from(index).ok());
-    match index.and_then(letter) {
-        Some(gold) => Ok(gold.to_string()),
-        None => Err("no answer and no answer_index".into()),
-    }
+}
+
+/// How the file writes its golds and picks.
+fn values(rows: &[Object], pick: Option<&str>, base: Option<i64>) -> Values {
+    let value = |raw: Option<Raw>| raw.map(Raw::value).unwrap_or_default();
+    let said = |row: &Object| Said {
+        gold: value(gold(row)),
+        pick: value(pick.and_then(|key| row.get(key))),
+        choices: row.get("options").map(choices).unwrap_or_default(),
+    };
+    Values::find(&rows.iter().map(said).collect::<Vec<_>>(), base)
 }
 
 /// Questions of the test set that are not in the file: of the whole set, or of the categories that the file has. Files of

@@ -18,6 +18,7 @@ mod live;
 mod own_sets;
 mod program;
 mod prompts;
+mod reports;
 mod run_cases;
 mod runs;
 mod scoring;

@@ -357,6 +357,7 @@ fn generated(mut answer: Answer, row: &Object) -> Result<Vec<Answer>, RowError> 
         Answer {
             record,
             series: answer.series.clone(),
+            text_id: None,
             ..answer
         }
     };

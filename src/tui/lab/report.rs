@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::compare::Flip;
-use crate::extract::{Rule, exact_match};
-use crate::record::{INVALID, letter, letter_index};
+use crate::extract::Rule;
+use crate::record::{self, INVALID, letter, letter_index};
 use crate::stats::Tally;
 use crate::trace::{Names, Rows};
 
@@ -57,7 +57,7 @@ impl Read {
             None => 0,
             Some(pick) => letter_index(pick).map_or(OTHER, |index| index as u16 + 1),
         };
-        let is_right = extraction.pick.is_some_and(|pick| exact_match(pick, answer));
+        let is_right = extraction.pick.is_some_and(|pick| record::is_right(pick, answer));
         let matches = rule.matches(text);
         let differs = match (matches.first(), matches.last()) {
             (Some(first), Some(last)) => !text[first.letter.clone()].eq_ignore_ascii_case(&text[last.letter.clone()]),

@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::columns::python_text;
+use super::Cells;
 use super::names::{OPTION_PREFIXES, OPTIONS, plain};
-use super::table::Row;
-use super::written::{lettered, literal, without_mark};
+use super::texts::{lettered, literal, without_mark};
+use crate::json::python_text;
 use crate::text::strip;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Options {
+pub(crate) enum Options {
     /// The list of a published set, taken as it is.
     List(String),
     /// A column that holds all options of a row, in whatever form.
@@ -22,7 +22,7 @@ pub(super) enum Options {
 
 /// The options of a row.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Choices {
+pub(crate) struct Choices {
     pub texts: Vec<String>,
     /// What the row calls them; empty where it calls them nothing.
     pub labels: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct Choices {
 
 /// Where an own set keeps its options, and whether each is written with its letter, which is then no part of it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct OwnOptions {
+pub(crate) struct OwnOptions {
     pub place: Options,
     pub is_marked: bool,
 }
@@ -53,8 +53,20 @@ const LABEL_KEYS: &[&str] = &[
 
 impl OwnOptions {
     /// A list column, else columns named `option_a`, `A`, `choice1` and the like.
-    pub fn find(rows: &[Row], names: &[String]) -> Option<OwnOptions> {
-        let place = Options::find(rows, names)?;
+    pub fn find(rows: &[&Cells], names: &[String]) -> Option<OwnOptions> {
+        Some(OwnOptions::at(Options::find(rows, names)?, rows))
+    }
+
+    /// Options in the columns that a person names: one that holds all of them, or a column an option.
+    pub fn named(rows: &[&Cells], columns: &[String]) -> OwnOptions {
+        let place = match columns {
+            [only] => Options::parted(rows, only).unwrap_or_else(|| Options::One(only.clone())),
+            several => Options::Each(several.to_vec()),
+        };
+        OwnOptions::at(place, rows)
+    }
+
+    fn at(place: Options, rows: &[&Cells]) -> OwnOptions {
         let mut asked = rows
             .iter()
             .map(|row| place.of(row).texts)
@@ -67,10 +79,10 @@ impl OwnOptions {
                     .enumerate()
                     .all(|(index, text)| without_mark(text, index).is_some())
             });
-        Some(OwnOptions { place, is_marked })
+        OwnOptions { place, is_marked }
     }
 
-    pub fn of(&self, row: &Row) -> Choices {
+    pub fn of(&self, row: &Cells) -> Choices {
         let mut choices = self.place.of(row);
         if self.is_marked {
             for (index, text) in choices.texts.iter_mut().enumerate() {
@@ -97,16 +109,12 @@ impl OwnOptions {
 }
 
 impl Options {
-    fn find(rows: &[Row], names: &[String]) -> Option<Options> {
+    fn find(rows: &[&Cells], names: &[String]) -> Option<Options> {
         let named: Vec<&String> = OPTIONS
             .iter()
             .flat_map(|known| names.iter().filter(move |name| plain(name) == *known))
             .collect();
-        let has_options = |name: &&&String| {
-            let mut cells = rows.iter().filter_map(|row| row.get(name));
-            cells.any(|cell| read_choices(cell).texts.len() > 1)
-        };
-        if let Some(name) = named.iter().find(has_options) {
+        if let Some(name) = named.iter().find(|name| are_lists(rows, name)) {
             return Some(Options::One((*name).clone()));
         }
         for prefix in OPTION_PREFIXES {
@@ -122,21 +130,27 @@ impl Options {
                 }
             }
         }
-        named.iter().find_map(|name| {
-            let texts: Vec<&str> = rows
-                .iter()
-                .filter_map(|row| row.get(name)?.as_str())
-                .filter(|text| !text.trim().is_empty())
-                .collect();
-            let mark = ['\n', '|', ';', '\t']
-                .into_iter()
-                .find(|mark| !texts.is_empty() && texts.iter().all(|text| text.trim().contains(*mark)))?;
-            Some(Options::Parted((*name).clone(), mark))
-        })
+        named.iter().find_map(|name| Options::parted(rows, name))
+    }
+
+    /// A column of texts with one character between the options of every row.
+    fn parted(rows: &[&Cells], name: &str) -> Option<Options> {
+        if are_lists(rows, name) {
+            return None;
+        }
+        let texts: Vec<&str> = rows
+            .iter()
+            .filter_map(|row| row.get(name)?.as_str())
+            .filter(|text| !text.trim().is_empty())
+            .collect();
+        let mark = ['\n', '|', ';', '\t']
+            .into_iter()
+            .find(|mark| !texts.is_empty() && texts.iter().all(|text| text.trim().contains(*mark)))?;
+        Some(Options::Parted(name.to_owned(), mark))
     }
 
     /// The options of a row. Empty ones at the end are none; one in the middle keeps its letter and has no text.
-    pub fn of(&self, row: &Row) -> Choices {
+    pub fn of(&self, row: &Cells) -> Choices {
         match self {
             Options::List(column) => match row.get(column) {
                 Some(Value::Array(items)) => Choices::unlabelled(items.iter().map(python_text)),
@@ -180,12 +194,18 @@ impl Options {
 }
 
 impl Choices {
-    fn unlabelled(texts: impl Iterator<Item = String>) -> Choices {
+    pub fn unlabelled(texts: impl Iterator<Item = String>) -> Choices {
         Choices {
             texts: texts.collect(),
             labels: Vec::new(),
         }
     }
+}
+
+/// Whether a row has several options in this column.
+fn are_lists(rows: &[&Cells], name: &str) -> bool {
+    let mut cells = rows.iter().filter_map(|row| row.get(name));
+    cells.any(|cell| read_choices(cell).texts.len() > 1)
 }
 
 fn option_column(names: &[String], prefix: &str, first: &str, index: u32) -> Option<String> {
@@ -200,7 +220,7 @@ fn option_column(names: &[String], prefix: &str, first: &str, index: u32) -> Opt
 }
 
 /// Options as a list of texts or of objects, as an object of two lists or of one text a label, or as a text of these.
-fn read_choices(cell: &Value) -> Choices {
+pub(crate) fn read_choices(cell: &Value) -> Choices {
     match cell {
         Value::Array(items) => {
             let last = items.iter().rposition(|item| !item.is_null());

@@ -1,8 +1,23 @@
 //! Lists that were written into one cell of text: as JSON, as Python or numpy print them, or as lettered lines.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::json;
+
+/// A text with full-width letters, digits and marks as the plain ones, as Chinese and Japanese tools write them.
+pub(crate) fn half_width(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let plain = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{3000}' => ' ',
+        _ => c,
+    };
+    Cow::Owned(text.chars().map(plain).collect())
+}
 
 /// The value of a cell that holds JSON, or a list, tuple, dict or numpy array as Python prints it.
 pub(crate) fn literal(text: &str) -> Option<Value> {
@@ -141,7 +156,7 @@ impl Reader<'_> {
 }
 
 /// The options of a text whose lines, or parts of one line, are lettered or numbered from the first on.
-pub(super) fn lettered(text: &str) -> Option<Vec<String>> {
+pub(crate) fn lettered(text: &str) -> Option<Vec<String>> {
     ['A', 'a', '1'].iter().find_map(|first| lettered_from(text, *first))
 }
 
@@ -197,7 +212,7 @@ fn mark(first: char, index: usize) -> Option<String> {
 }
 
 /// How long `A. `, `(A) `, `A) `, `A: ` or `a ) ` is at the beginning of a text, blanks after it included.
-pub(super) fn mark_length(text: &str, mark: &str) -> Option<usize> {
+pub(crate) fn mark_length(text: &str, mark: &str) -> Option<usize> {
     let rest = text.strip_prefix(['(', '[']).unwrap_or(text);
     let is_wrapped = rest.len() < text.len();
     let rest = rest.strip_prefix(mark)?;
@@ -211,7 +226,7 @@ pub(super) fn mark_length(text: &str, mark: &str) -> Option<usize> {
 }
 
 /// A text without the mark before it, where it has that mark.
-pub(super) fn without_mark(text: &str, index: usize) -> Option<&str> {
+pub(crate) fn without_mark(text: &str, index: usize) -> Option<&str> {
     let text = text.trim_start();
     ['A', 'a', '1'].iter().find_map(|first| {
         let length = mark_length(text, &mark(*first, index)?)?;

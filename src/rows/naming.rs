@@ -1,16 +1,16 @@
-//! How a column names the right option: by label, by letter, by number, or by the option's own text. The way is found
-//! over all rows of a set; rows that say it otherwise are read each by itself.
+//! How the cells of a column name options: by label, by letter, by number, or by the option's own text. The way is found
+//! over many rows; rows that say it otherwise are read each by itself.
 
 use serde_json::Value;
 
-use super::columns::python_text;
 use super::options::Choices;
-use super::written::mark_length;
+use super::texts::{half_width, literal, mark_length};
+use crate::json::python_text;
 use crate::text::strip;
 
-/// How a gold value names its option.
+/// How a value names its option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// What the row itself calls the option.
     Label,
     Letter,
@@ -19,28 +19,28 @@ pub(super) enum Way {
     Number,
 }
 
-/// A gold value and the options that it chooses from.
+/// A gold or a pick, and the options that it chooses from.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
-    pub gold: Value,
+pub(crate) struct Asked {
+    pub value: Value,
     pub choices: Choices,
 }
 
-/// How the golds of a column are meant.
+/// How the golds or picks of a column are meant.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct GoldKind {
+pub(crate) struct Naming {
     /// The way of most rows.
     usual: Way,
     /// Ways to read a value, the first that finds an option counts.
     ways: Vec<Way>,
     base: Base,
-    /// Whether rows say their gold in different ways, so that a value that could be read in two is doubtful.
+    /// Whether rows say it in different ways, so that a value that could be read in two is doubtful.
     is_mixed: bool,
 }
 
-/// The option that a gold value names.
+/// The option that a value names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Gold {
+pub(crate) struct Named {
     /// It may lie outside the options.
     pub index: Option<usize>,
     pub way: Option<Way>,
@@ -50,7 +50,7 @@ pub(super) struct Gold {
 
 /// What the first option is counted as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Base {
+pub(crate) struct Base {
     /// 0 or 1.
     pub first: i64,
     /// Whether the numbers fit the other as well.
@@ -59,7 +59,7 @@ pub(super) struct Base {
 
 /// How many numbers name an option when counted from 0, and from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Bases {
+pub(crate) struct Bases {
     pub zero: usize,
     pub one: usize,
 }
@@ -93,10 +93,10 @@ impl Bases {
     }
 }
 
-impl GoldKind {
+impl Naming {
     /// A letter, as MMLU-Pro says it.
-    pub fn letter() -> GoldKind {
-        GoldKind {
+    pub fn letter() -> Naming {
+        Naming {
             usual: Way::Letter,
             ways: vec![Way::Letter],
             base: Base::default(),
@@ -105,8 +105,8 @@ impl GoldKind {
     }
 
     /// A class number, as MMLU says it, or a letter.
-    pub fn class() -> GoldKind {
-        GoldKind {
+    pub fn class() -> Naming {
+        Naming {
             usual: Way::Number,
             ways: vec![Way::Number, Way::Letter],
             base: Base::default(),
@@ -117,8 +117,8 @@ impl GoldKind {
     /// How a column of golds is meant: the way that finds an option in most of the rows. Where several do, it is
     /// `usual`, the way of the set's questions, else a letter; the text of a listed option goes before a number that is
     /// written as text.
-    pub fn find(asked: &[Asked], are_listed: bool, base: Base, usual: Option<Way>) -> GoldKind {
-        let is_written = asked.iter().any(|asked| asked.gold.is_string());
+    pub fn find(asked: &[Asked], are_listed: bool, base: Base, usual: Option<Way>) -> Naming {
+        let is_written = asked.iter().any(|asked| asked.value.is_string());
         let mut ways = if is_written && are_listed {
             vec![Way::Label, Way::Letter, Way::Text, Way::Number]
         } else {
@@ -149,7 +149,7 @@ impl GoldKind {
         };
         let somehow = |asked: &&Asked| ways.iter().any(|way| asked.names(*way, base.first).is_some());
         let is_mixed = asked.iter().filter(usually).count() < asked.iter().filter(somehow).count();
-        GoldKind {
+        Naming {
             usual,
             ways,
             base,
@@ -167,16 +167,16 @@ impl GoldKind {
     }
 
     /// The option that a value names.
-    pub fn read(&self, asked: &Asked) -> Gold {
+    pub fn read(&self, asked: &Asked) -> Named {
         let mut named = self
             .ways
             .iter()
             .filter_map(|way| Some((*way, asked.names(*way, self.base.first)?)));
         let Some((way, index)) = named.next() else {
             let outside = self.ways.iter().find_map(|way| way.read(asked, self.base.first));
-            return Gold {
+            return Named {
                 index: outside,
-                ..Gold::default()
+                ..Named::default()
             };
         };
         // `C. gamma` says it twice, and may contradict itself.
@@ -190,7 +190,7 @@ impl GoldKind {
                 .find(|other| *other != index)
                 .filter(|_| way == Way::Text)
         };
-        Gold {
+        Named {
             index: Some(index),
             way: Some(way),
             otherwise: otherwise.filter(|_| is_doubtful).or_else(twin),
@@ -224,9 +224,42 @@ impl Asked {
         index.is_some_and(|index| index < self.choices.texts.len())
     }
 
+    /// The options that a value names where it names several, in their order: `A,C`, `A and C`, `["A", "C"]`, `[0, 2]`,
+    /// one mark an option (`[1, 0, 1]`), or `AC`.
+    pub fn several(&self, naming: &Naming) -> Option<Vec<usize>> {
+        let parts = match &self.value {
+            Value::Array(marks) => {
+                match marks_set(marks).filter(|set| marks.len() == self.choices.texts.len() && set.len() > 1) {
+                    Some(set) => return Some(set),
+                    None => marks.clone(),
+                }
+            }
+            Value::String(text) => match literal(text) {
+                Some(value) => {
+                    return Asked {
+                        value,
+                        choices: self.choices.clone(),
+                    }
+                    .several(naming);
+                }
+                None => parts_of(&half_width(text), !self.choices.texts.is_empty())?,
+            },
+            _ => return None,
+        };
+        let one = |part: Value| {
+            let choices = self.choices.clone();
+            naming.read(&Asked { value: part, choices }).index
+        };
+        let mut found: Vec<usize> = parts.into_iter().map(one).collect::<Option<_>>()?;
+        found.sort_unstable();
+        found.dedup();
+        let is_within = |index: &usize| *index < self.choices.texts.len() || self.choices.texts.is_empty();
+        (found.len() > 1 && found.iter().all(is_within)).then_some(found)
+    }
+
     /// Whether the value is an option's mark and more.
     fn has_mark(&self) -> bool {
-        split_mark(&gold_text(&self.gold)).is_some_and(|(_, rest)| !rest.is_empty())
+        split_mark(&value_text(&self.value)).is_some_and(|(_, rest)| !rest.is_empty())
     }
 }
 
@@ -234,27 +267,24 @@ impl Way {
     /// The index that a value names; it may lie outside the options.
     fn read(self, asked: &Asked, base: i64) -> Option<usize> {
         let Choices { texts, labels } = &asked.choices;
-        let text = gold_text(&asked.gold);
+        let text = value_text(&asked.value);
         let mark = || split_mark(&text).map(|(mark, _)| mark);
         match self {
             Way::Label => {
                 let place = |wanted: &str| {
                     labels
                         .iter()
-                        .position(|label| strip(label).eq_ignore_ascii_case(strip(wanted)))
+                        .position(|label| strip(label).eq_ignore_ascii_case(strip(&half_width(wanted))))
                 };
                 place(&text).or_else(|| place(&mark()?))
             }
-            Way::Letter => match mark()?.as_bytes() {
-                [letter] if letter.is_ascii_alphabetic() => Some(usize::from(letter.to_ascii_uppercase() - b'A')),
-                _ => None,
-            },
+            Way::Letter => letter_among(&text, texts),
             Way::Text => by_text(&text, texts).or_else(|| {
                 let (_, rest) = split_mark(&text)?;
                 by_text(&rest, texts).filter(|_| !rest.is_empty())
             }),
-            Way::Number => match &asked.gold {
-                Value::Array(marks) if marks.len() > 1 => one_hot(marks),
+            Way::Number => match &asked.value {
+                Value::Array(marks) if marks.len() > 1 => one_hot(marks).filter(|_| marks.len() == texts.len()),
                 _ => {
                     let number = whole_number(&Value::from(text.as_str())).or_else(|| mark()?.parse().ok())?;
                     usize::try_from(number.checked_sub(base)?).ok()
@@ -265,9 +295,9 @@ impl Way {
 }
 
 /// A gold value as text; a list of one is its item.
-fn gold_text(gold: &Value) -> String {
+fn value_text(gold: &Value) -> String {
     match gold {
-        Value::Array(items) if items.len() == 1 => gold_text(&items[0]),
+        Value::Array(items) if items.len() == 1 => value_text(&items[0]),
         Value::Array(_) => String::new(),
         Value::String(text) => match text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) {
             Some(inner) => inner.trim().trim_matches(['\'', '"']).to_owned(),
@@ -277,9 +307,63 @@ fn gold_text(gold: &Value) -> String {
     }
 }
 
+/// The option that a text names by its letter, with or without the option's text after it. What is an option to the
+/// letter (`C++`, `B.`) is its text, not its letter.
+fn letter_among(text: &str, options: &[String]) -> Option<usize> {
+    let bare = strip(text);
+    if bare.chars().count() > 1 && options.iter().any(|option| strip(option) == bare) {
+        return None;
+    }
+    let index = |letter: &str| match letter.as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Some(usize::from(letter.to_ascii_uppercase() - b'A')),
+        _ => None,
+    };
+    let with_text = || {
+        let (first, rest) = bare.split_once([' ', '-', '\t', '\n'])?;
+        index(first).filter(|letter| by_text(rest, options) == Some(*letter))
+    };
+    lone_letter(bare)
+        .or_else(|| index(&split_mark(bare)?.0))
+        .or_else(with_text)
+}
+
+/// The place of the letter that a text is, whatever marks stand around it: `b`, ` B.`, `**B**`, `Ｂ`, `【B】`, `\boxed{B}`.
+pub(crate) fn lone_letter(text: &str) -> Option<usize> {
+    let text = half_width(text);
+    let mut bare = strip(&text);
+    for command in ["\\boxed{", "\\text{", "\\mathbf{", "\\textbf{"] {
+        bare = bare
+            .trim_start_matches(['$', '\\', '('])
+            .strip_prefix(&command[1..])
+            .unwrap_or(bare);
+    }
+    let is_mark = |c: char| c.is_whitespace() || "()[]{}<>.,:;*`'\"$_\\。、「」『』【】《》〈〉“”‘’".contains(c);
+    match bare.trim_matches(is_mark).as_bytes() {
+        [letter] if letter.is_ascii_alphabetic() => Some(usize::from(letter.to_ascii_uppercase() - b'A')),
+        _ => None,
+    }
+}
+
+/// What stands between the marks of several options, or the letters of `ACD`, capitals in their order.
+fn parts_of(text: &str, has_options: bool) -> Option<Vec<Value>> {
+    let text = strip(text).trim_matches(['(', ')', '[', ']', '{', '}']);
+    let is_run = has_options
+        && text.len() > 1
+        && text.bytes().all(|byte| byte.is_ascii_uppercase())
+        && text.as_bytes().windows(2).all(|pair| pair[0] < pair[1]);
+    if is_run {
+        return Some(text.chars().map(|letter| letter.to_string().into()).collect());
+    }
+    let words = text.replace(" and ", ",").replace(" or ", ",");
+    let parts: Vec<&str> = words.split([',', ';', '/', '|', '&', '+', '、']).map(strip).collect();
+    let is_mark = |part: &&str| lone_letter(part).is_some() || whole_number(&Value::from(*part)).is_some();
+    (parts.len() > 1 && parts.iter().all(is_mark)).then(|| parts.into_iter().map(Value::from).collect())
+}
+
 /// The mark of an option and what follows it: `C`, `c)`, `(C)`, `C. gamma`, `Option C`, `3. gamma`.
 fn split_mark(text: &str) -> Option<(String, String)> {
-    let text = strip(text);
+    let text = half_width(text);
+    let text = strip(&text);
     let word = text.split([' ', ':', '_']).next().unwrap_or_default();
     let is_said = ["option", "choice", "answer"]
         .iter()
@@ -339,6 +423,14 @@ fn loose(text: &str) -> String {
 
 /// Which of several marks is the one that is set.
 fn one_hot(marks: &[Value]) -> Option<usize> {
+    match marks_set(marks)?.as_slice() {
+        [only] => Some(*only),
+        _ => None,
+    }
+}
+
+/// The places of the marks that are set, where all are marks.
+fn marks_set(marks: &[Value]) -> Option<Vec<usize>> {
     let set = |mark: &Value| match mark {
         Value::Bool(set) => Some(*set),
         _ => match whole_number(mark) {
@@ -348,15 +440,12 @@ fn one_hot(marks: &[Value]) -> Option<usize> {
         },
     };
     let marks: Vec<bool> = marks.iter().map(set).collect::<Option<_>>()?;
-    let mut places = marks.iter().enumerate().filter(|(_, set)| **set);
-    match (places.next(), places.next()) {
-        (Some((index, _)), None) => Some(index),
-        _ => None,
-    }
+    let places = marks.iter().enumerate().filter(|(_, set)| **set);
+    Some(places.map(|(place, _)| place).collect())
 }
 
-/// A whole number, also one that is written as text or as a float (`2.0`).
-pub(super) fn whole_number(value: &Value) -> Option<i64> {
+/// A whole number, also one that is written as text or as a float (`2.0`, in some countries `2,0`).
+pub(crate) fn whole_number(value: &Value) -> Option<i64> {
     // Beyond this, floats skip whole numbers.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let of_float = |float: f64| (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64);
@@ -364,7 +453,9 @@ pub(super) fn whole_number(value: &Value) -> Option<i64> {
         Value::Number(number) if number.is_f64() => of_float(number.as_f64()?),
         Value::Number(number) => number.as_i64(),
         Value::String(text) => {
+            let text = half_width(text);
             let text = text.trim();
+            let text = text.strip_suffix(",0").unwrap_or(text);
             let is_plain = text
                 .bytes()
                 .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-' | b'+'));
@@ -383,7 +474,7 @@ mod tests {
     fn asked(gold: Value, options: &[&str], labels: &[&str]) -> Asked {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Asked {
-            gold,
+            value: gold,
             choices: Choices {
                 texts: texts(options),
                 labels: texts(labels),
@@ -395,7 +486,7 @@ mod tests {
     fn a_gold_value_is_read_in_the_forms_that_people_write() {
         let options = ["iron", "Zinc ore.", "gold", "tin"];
         let letters: Vec<_> = ["A", "B"].map(|gold| asked(json!(gold), &options, &[])).into();
-        let kind = GoldKind::find(&letters, true, Base::default(), None);
+        let kind = Naming::find(&letters, true, Base::default(), None);
         for gold in [
             json!("B"),
             json!(" b "),
@@ -450,7 +541,7 @@ mod tests {
             asked(json!("C"), &["x", "y", "z"], &["C", "A", "B"]),
             asked(json!("b"), &["x", "y", "z"], &["C", "A", "B"]),
         ];
-        let kind = GoldKind::find(&rows, true, Base::default(), None);
+        let kind = Naming::find(&rows, true, Base::default(), None);
         let read: Vec<_> = rows.iter().map(|row| kind.read(row).index).collect();
         assert_eq!(read, [Some(1), Some(0), Some(2)]);
     }
@@ -459,10 +550,10 @@ mod tests {
     fn a_value_that_two_ways_read_differently_is_doubtful_in_a_mixed_column_only() {
         let options = ["3", "0", "1", "2"];
         let numbers: Vec<_> = [0, 3, 1].map(|gold| asked(json!(gold), &options, &[])).into();
-        let kind = GoldKind::find(&numbers, true, Base::default(), None);
+        let kind = Naming::find(&numbers, true, Base::default(), None);
         assert_eq!(
             kind.read(&numbers[1]),
-            Gold {
+            Named {
                 index: Some(3),
                 way: Some(Way::Number),
                 otherwise: None
@@ -471,7 +562,7 @@ mod tests {
         assert_eq!(kind.differing(&numbers), Some((Way::Text, 3)));
         let mut mixed = numbers.clone();
         mixed.push(asked(json!("D"), &options, &[]));
-        let kind = GoldKind::find(&mixed, true, Base::default(), None);
+        let kind = Naming::find(&mixed, true, Base::default(), None);
         let doubtful = kind.read(&mixed[1]);
         assert_eq!((doubtful.index, doubtful.otherwise), (Some(0), Some(3)));
         assert_eq!(kind.read(&mixed[3]).otherwise, None);
