@@ -271,6 +271,7 @@ fn one_letter(trace: &Trace) -> Vec<Problem> {
 fn told_while_opening(trace: &Trace) -> Vec<Problem> {
     let kind_of = |notice: &str| match notice {
         "missing_rows" | "sample_count" => Some("missing_questions"),
+        "unread_picks" | "unread_golds" => Some("unread_values"),
         "broken_row" | "cut_file" | "half_line" => Some("broken_rows"),
         "appended_twice" => Some("duplicated_rows"),
         "gold_base" => Some("gold_base"),

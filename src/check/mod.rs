@@ -30,7 +30,7 @@ pub struct Problem {
 }
 
 /// Every kind of problem and what it means.
-pub const KINDS: [(&str, &str); 25] = [
+pub const KINDS: [(&str, &str); 26] = [
     (
         "identical_attempts",
         "attempts with the same text on most questions: the seed never reached the sampler",
@@ -67,6 +67,10 @@ pub const KINDS: [(&str, &str); 25] = [
         "attempts that differ and have the same accuracy, against chance",
     ),
     ("doc_order", "questions that two runs number in another order"),
+    (
+        "unread_values",
+        "golds or picks that name no option while the other side says letters",
+    ),
     ("hash_differs", "a stored hash that its text does not give"),
     (
         "options_changed",

@@ -3,9 +3,9 @@
 use super::head::Head;
 use super::json::{self, Object, Raw};
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, texts};
+use super::values::choices_of;
 use crate::record::{INVALID, Record, letter, letter_index};
 use crate::rows::nothing::is_nothing;
-use crate::rows::options::read_choices;
 
 /// What [`Layout::kind`] starts with; `check` joins such traces with others by question.
 pub(crate) const KIND: &str = "closed-answer table";
@@ -137,7 +137,7 @@ fn base(row: &Object) -> Result<Record, RowError> {
         question: row.text("question").unwrap_or_default(),
         options: row
             .first(&["options", "choices"])
-            .map(|raw| read_choices(&raw.value()).texts)
+            .map(|raw| choices_of(raw).texts)
             .unwrap_or_default(),
         answer: gold.unwrap_or_default(),
         doc_hash: row.text("doc_hash").unwrap_or_default(),

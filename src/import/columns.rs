@@ -298,12 +298,10 @@ impl Columns {
         let columns = options.place.columns();
         let choices = options.of(&cells_of(row, columns));
         match columns {
-            [only] if choices.texts.len() < 2 => {
-                let text = column(row, only).and_then(Raw::text).unwrap_or_default();
-                Choices::unlabelled(lettered_options(&text).into_iter())
-            }
-            // One option is no choice.
-            _ if choices.texts.len() < 2 => Choices::default(),
+            [only] if choices.texts.len() < 2 => match column(row, only).and_then(Raw::text) {
+                Some(text) => Choices::unlabelled(lettered_options(&text).into_iter()),
+                None => choices,
+            },
             _ => choices,
         }
     }
@@ -352,13 +350,25 @@ impl Columns {
 
     /// Lines of other events, and totals at the end, are no rows.
     fn check_is_row(&self, row: &Object) -> Result<(), RowError> {
+        const ANSWERED: [&str; 4] = ["pick", "reasoning", "logprobs", "answer"];
         let is_blank = |raw: Raw| raw.text().is_some_and(|text| text.trim().is_empty());
-        let has = |ours: &str| self.column(row, ours).is_some_and(|raw| !is_blank(raw));
-        let has_answer = ["pick", "reasoning", "logprobs"].iter().any(|name| has(name));
-        if !has_answer && !has("answer") && !self.has_columns(row, "logprobs") {
+        let is_there = |ours: &&str| {
+            self.name_of(ours)
+                .is_some_and(|name| parts(ours, name).any(|part| has(row, part)))
+        };
+        let is_said = |ours: &&str| {
+            let mut raws = self
+                .name_of(ours)
+                .into_iter()
+                .flat_map(|name| parts(ours, name))
+                .filter_map(|part| column(row, part));
+            raws.any(|raw| !raw.is_null() && !is_blank(raw))
+        };
+        let is_empty = self.has_golds && !ANSWERED.iter().any(|ours| is_said(ours));
+        if is_empty || !ANSWERED.iter().any(|ours| is_there(ours)) {
             return Err(RowError::NoRow("neither a pick nor a gold"));
         }
-        if self.has_golds && self.lacks_gold(row) && !has("correct") {
+        if self.has_golds && self.lacks_gold(row) && !is_said(&"correct") {
             return Err(RowError::NoRow("no gold"));
         }
         Ok(())
@@ -366,12 +376,6 @@ impl Columns {
 
     fn lacks_gold(&self, row: &Object) -> bool {
         self.values.is_no_gold(self.column(row, "answer"), || self.choices(row))
-    }
-
-    /// Whether a mapping names several columns, and the row has one of them.
-    fn has_columns(&self, row: &Object, ours: &str) -> bool {
-        self.name_of(ours)
-            .is_some_and(|name| parts(ours, name).any(|part| has(row, part)))
     }
 
     /// The question's id, where ids are texts.

@@ -2,9 +2,9 @@
 
 use super::json::{Object, Raw};
 use super::layout::{completion_text, flag};
+use super::values::choices_of;
 use crate::record::{Finish, INVALID, Record, is_right, split_prompt};
 use crate::rows::nothing::is_nothing;
-use crate::rows::options::read_choices;
 
 /// A record out of its own columns; a table has its numbers, truth values and lists as texts.
 pub(super) fn own_record(row: &Object) -> Record {
@@ -27,10 +27,7 @@ pub(super) fn own_record(row: &Object) -> Record {
         benchmark: text("benchmark"),
         subject: maybe("subject").unwrap_or_else(|| text("category")),
         question: text("question"),
-        options: row
-            .get("options")
-            .map(|raw| read_choices(&raw.value()).texts)
-            .unwrap_or_default(),
+        options: row.get("options").map(|raw| choices_of(raw).texts).unwrap_or_default(),
         doc: maybe("doc"),
         target_hash: text("target_hash"),
         doc_id: int("doc_id"),

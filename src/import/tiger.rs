@@ -10,10 +10,10 @@ use super::harness;
 use super::head::Head;
 use super::json::{Object, Raw};
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, completion_text, flag, set_completion};
-use super::values::{self, Said, Values};
+use super::values::{self, Said, Values, choices_of};
 use crate::benchmark::hash::doc_hash;
 use crate::record::{Record, letter_index};
-use crate::rows::options::{Choices, read_choices};
+use crate::rows::options::Choices;
 use crate::text::thousands;
 use crate::trace::{Field, Notice, Rows};
 
@@ -221,9 +221,9 @@ fn gold<'a>(row: &Object<'a>) -> Option<Raw<'a>> {
 }
 
 fn choices(options: Raw) -> Choices {
-    let choices = read_choices(&options.value());
-    // One option is no choice.
-    if choices.texts.len() < 2 {
+    let choices = choices_of(options);
+    // A text that is no list names no options.
+    if choices.texts.len() < 2 && options.is_string() {
         Choices::default()
     } else {
         choices

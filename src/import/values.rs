@@ -8,7 +8,7 @@ use crate::json::python_text;
 use crate::record::{INVALID, OR, Record, gold_letters, letter, letter_index};
 use crate::rows::naming::{Asked, Base, Naming, Way, lone_letter, whole_number};
 use crate::rows::nothing::is_nothing;
-use crate::rows::options::Choices;
+use crate::rows::options::{Choices, read_choices};
 use crate::text::thousands;
 use crate::trace::{Notice, Rows};
 
@@ -75,6 +75,10 @@ impl Values {
         let first = base.unwrap_or(0);
         // A tool that writes 0 for its first option does not count from 1.
         let has_zero = picks.iter().any(|pick| whole_number(&pick.value) == Some(0));
+        let has_letter = |asked: &[Asked]| {
+            let mut values = asked.iter().map(|asked| python_text(&asked.value));
+            values.any(|value| lone_letter(&value).is_some())
+        };
         let are_letters = |asked: &[Asked]| {
             let letters = asked
                 .iter()
@@ -97,8 +101,13 @@ impl Values {
             }
         };
         Values {
-            gold: side(&golds, first, are_letters(&picks), GOLD),
-            pick: side(&picks, if has_zero { 0 } else { first }, are_letters(&golds), PICK),
+            gold: side(&golds, first, are_letters(&picks) && !has_letter(&golds), GOLD),
+            pick: side(
+                &picks,
+                if has_zero { 0 } else { first },
+                are_letters(&golds) && !has_letter(&picks),
+                PICK,
+            ),
         }
     }
 
@@ -125,6 +134,12 @@ impl Side {
     /// The letter of the option that a value names; what names none is given as it stands, nothing as nothing.
     fn read(&self, raw: Option<Raw>, choices: &Choices, record: &mut Record) -> String {
         let Some(raw) = raw else { return String::new() };
+        if let Some(letter) = raw.text().filter(|text| letter_index(text).is_some())
+            && self.naming.is_letter()
+            && choices.labels.is_empty()
+        {
+            return letter;
+        }
         let value = self.one_of(single(&raw.value()), choices, record);
         if self.is_nothing(&value, choices) {
             return String::new();
@@ -245,6 +260,15 @@ impl Side {
                         .chain(&self.answers)
                         .any(is_it))
     }
+}
+
+/// The options of a cell.
+pub(super) fn choices_of(raw: Raw) -> Choices {
+    let items = raw.list();
+    if !items.is_empty() && items.iter().all(|item| item.is_string()) {
+        return Choices::unlabelled(items.into_iter().map(Raw::shown));
+    }
+    read_choices(&raw.value())
 }
 
 /// A list of one as its item; blanks and nulls of a list are none of it.

@@ -162,6 +162,11 @@ impl Naming {
         self.usual
     }
 
+    /// Whether a letter is a letter in every row.
+    pub fn is_letter(&self) -> bool {
+        self.usual == Way::Letter && !self.is_mixed
+    }
+
     pub fn base(&self) -> Base {
         self.base
     }

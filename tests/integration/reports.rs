@@ -1,6 +1,7 @@
 //! The shared cases after public reports: files that people have, commands as they type them, and what must come out.
 //! One runner drives every case from its own fields, whatever the kind; a field that it does not know fails the test.
 
+mod public;
 mod table;
 
 use std::fs;

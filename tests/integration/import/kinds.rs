@@ -365,11 +365,17 @@ fn files_that_are_no_traces_are_refused_by_what_they_are() {
         let error = open(&folder.path().join(name)).unwrap_err().to_string();
         assert!(error.contains(what) && error.lines().count() == 1, "{name}: {error}");
     }
+}
+
+#[test]
+fn a_table_in_utf_16_opens_as_one_in_utf_8() {
     let folder = folder(&[]);
-    let wide: Vec<u8> = "id,pick\n1,A\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    std::fs::write(folder.path().join("x.csv"), [b"\xff\xfe".to_vec(), wide].concat()).unwrap();
-    let error = open(&folder.path().join("x.csv")).unwrap_err().to_string();
-    assert!(error.contains("UTF-16"), "{error}");
+    let path = folder.path().join("x.csv");
+    for order in [u16::to_le_bytes, u16::to_be_bytes] {
+        let text = "\u{feff}sep=;\r\nFrage;answer;pick\r\nÜber?;B;B\r\nq;A;B\r\n";
+        std::fs::write(&path, text.encode_utf16().flat_map(order).collect::<Vec<u8>>()).unwrap();
+        assert_eq!(counts(&open_one(&path)), (2, 1, 0));
+    }
 }
 
 #[test]
