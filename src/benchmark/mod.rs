@@ -29,7 +29,6 @@ pub use prompt::{ChatShots, Message, PromptPlan, Prompter, Rendered, Role, Syste
 pub use slice::{Slice, select};
 pub use style::{Examples, Method, Scored, Style};
 pub use wash::{Rule, Washed};
-pub(crate) use written::literal;
 
 /// Every exam that can be sat.
 pub static ALL: &[&Benchmark] = &[&mmlu::MMLU, &mmlu_pro::MMLU_PRO, &custom::CUSTOM];

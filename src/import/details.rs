@@ -80,7 +80,7 @@ impl Layout for Details {
         record.question = row.text("input_question").unwrap_or_default();
         record.options = row
             .get("input_choice_list")
-            .map(super::columns::options)
+            .map(|raw| super::values::choices_of(raw).texts)
             .unwrap_or_default();
         let prompts = row.get("input_final_prompts");
         let request = prompts.map(|raw| match raw.list().first() {

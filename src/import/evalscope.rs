@@ -199,7 +199,7 @@ fn old(record: &Record, row: &Object) -> Result<Vec<Record>, RowError> {
     let raw = if raw.is_empty() { asked.object("raw_input") } else { raw };
     let question = raw.first(&["question", "query", "input"]).and_then(Raw::text);
     record.question = question.unwrap_or_default();
-    record.options = super::columns::options(raw.first(&["choices", "options"]).unwrap_or(Raw(b"[]")));
+    record.options = super::values::choices_of(raw.first(&["choices", "options"]).unwrap_or(Raw(b"[]"))).texts;
     let data = asked.get("data").map(Raw::list).unwrap_or_default();
     if let Some(request) = data.first().copied().or_else(|| row.get("origin_prompt")) {
         told::ask(&mut record, request);

@@ -10,9 +10,10 @@ use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, set_complet
 use super::runs::{stamp, without_stamp};
 use super::task::Task;
 use super::told;
-use crate::benchmark::literal;
 use crate::extract::argmax::ArgMax;
 use crate::record::{Record, letter, letter_index};
+use crate::rows::texts::literal;
+use crate::rows::texts::literal;
 
 const SCORED: u16 = 1;
 

@@ -73,7 +73,7 @@ pub(super) fn other_lines(others: &[Others]) -> impl Iterator<Item = Notice> {
 
 /// What flags say of several rows at once.
 pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
-    const TOLD: [(&str, &str); 18] = [
+    const TOLD: [(&str, &str); 17] = [
         ("pick_read", "store no pick: the harness rule read the whole output"),
         (
             "letter_read",
@@ -87,7 +87,6 @@ pub(super) fn flag_notices(rows: &Rows) -> Vec<Notice> {
             "score_stands",
             "were read otherwise than their tool scored them: its score stands, the pick is the gold or none",
         ),
-        ("several_golds", "name several golds: any of them counts"),
         ("nan", "hold NaN where a number belongs"),
         ("no_output", "have no output"),
         (

@@ -4,11 +4,12 @@
 use std::sync::LazyLock;
 
 use super::json::{Object, Raw};
-use super::layout::{RowError, flag, is_nothing, lettered_options, lettered_start, mark};
+use super::layout::{RowError, flag, lettered_options, lettered_start, mark};
 use super::task::Task;
 use crate::benchmark::hash::hash_text;
 use crate::extract::{Rule, answer_start};
 use crate::record::{INVALID, Record, letter, letter_index, split_prompt};
+use crate::rows::nothing::is_nothing;
 
 /// Reads a letter from texts that no tool has read: a bare letter, the harness's phrase, `Answer: C` and its like.
 static STATED: LazyLock<Option<Rule>> = LazyLock::new(|| {
@@ -175,7 +176,7 @@ pub(super) fn set_pick(record: &mut Record, stored: Option<Raw>) {
     let stored = stored.map(|raw| raw.list().first().copied().unwrap_or(raw));
     let text = stored.filter(|raw| !raw.is_null()).map(Raw::shown).unwrap_or_default();
     let pick = letter_of(&text, &record.options);
-    let is_none = is_nothing(&pick) || pick.chars().all(|c| matches!(c, '?' | '-'));
+    let is_none = is_nothing(&pick);
     record.pick = if is_none { INVALID.to_owned() } else { pick };
 }
 
