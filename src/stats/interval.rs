@@ -149,6 +149,14 @@ impl Clusters {
         Some((self.squares(mean) * count / (count - 1.0)).sqrt() / self.rows as f64)
     }
 
+    /// The standard error that belongs to [`Clusters::interval`]: [`Clusters::stderr`], but no less than that of as many
+    /// independent rows. `None` for fewer than two questions.
+    pub fn stderr_of_accuracy(&self) -> Option<f64> {
+        let mean = self.mean()?;
+        let of_rows = (mean * (1.0 - mean) / self.rows as f64).sqrt();
+        Some(self.stderr()?.max(of_rows))
+    }
+
     /// Sum over questions of the square of (total - rows × mean).
     fn squares(&self, mean: f64) -> f64 {
         let squares =
@@ -253,6 +261,7 @@ mod tests {
     fn questions_with_one_share_of_right_attempts_tell_as_much_as_rows() {
         let same = of([(5, 3); 30]);
         assert_eq!((limits(&same), same.stderr()), (wilson(0.6, 150.0), Some(0.0)));
+        assert!(near(same.stderr_of_accuracy(), (0.24_f64 / 150.0).sqrt()));
         // One attempt more or less right must not change the picture.
         let mut nearly = of([(5, 3); 28]);
         nearly.merge(&of([(5, 2), (5, 4)]));

@@ -31,6 +31,8 @@ pub struct RunReport {
     pub stderr_kind: StderrKind,
     /// The harness's: pooled over subjects, null where one has a single row. It takes attempts for independent rows.
     pub harness_stderr: Option<f64>,
+    /// Cluster-robust over questions, also where it is less than that of independent rows; null for one question.
+    pub clustered_stderr: Option<f64>,
     pub ci95: Option<[f64; 2]>,
     pub ci_kind: Option<IntervalKind>,
     #[serde(serialize_with = "as_map")]
@@ -190,6 +192,7 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         stderr,
         stderr_kind,
         harness_stderr,
+        clustered_stderr: all.clustered_stderr(),
         ci95: interval.map(limits),
         ci_kind: interval.map(|interval| interval.kind),
         macro_accuracy: mean(&by_category.accuracies()),

@@ -117,6 +117,11 @@ impl Sum {
 
     /// The standard error that belongs to the interval; `None` for fewer than two questions.
     pub fn stderr(&self) -> Option<f64> {
+        self.clusters.stderr_of_accuracy()
+    }
+
+    /// The cluster-robust standard error alone: 0 where all questions have one share of right attempts.
+    pub fn clustered_stderr(&self) -> Option<f64> {
         self.clusters.stderr()
     }
 

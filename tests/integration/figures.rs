@@ -426,8 +426,23 @@ fn cases_of_intervals_errors_votes_and_labels_hold() {
             assert!(holds, "{key} {}: {case}", run[key]);
         }
         if let Some(stderr) = expected.get("clustered_stderr") {
-            assert!(near(&run["stderr"], stderr), "{}: {case}", run["stderr"]);
+            assert!(
+                near(&run["clustered_stderr"], stderr),
+                "{}: {case}",
+                run["clustered_stderr"]
+            );
             assert_eq!(run["stderr_kind"], "clustered");
+        }
+        if expected
+            .get("stderr_times_1.96_fits_the_interval_or_is_named_otherwise")
+            .is_some()
+        {
+            let number = |value: &Value| value.as_f64().unwrap();
+            let half = (number(&run["ci95"][1]) - number(&run["ci95"][0])) / 2.0;
+            assert!(
+                (1.96 * number(&run["stderr"]) / half - 1.0).abs() < 0.15,
+                "{half}: {case}"
+            );
         }
         if let Some(labels) = expected["labels"].as_array() {
             let found: Vec<&String> = run["seeds"].as_object().unwrap().keys().collect();
