@@ -132,8 +132,8 @@ impl Comparison {
     pub fn over(pairing: Pairing, a: &Rows, b: &Rows) -> Comparison {
         let quadrant = |(x, y): &(u32, u32)| Quadrant::of(a.correct[*x as usize], b.correct[*y as usize]);
         let questions = Questions::of(Slice::all(a));
-        let (overall, categories) = differences(a, &questions, &a.category, &pairing, quadrant);
-        let (_, exams) = differences(a, &questions, &a.benchmark, &pairing, quadrant);
+        let (overall, categories) = differences(&questions, &a.category, &pairing, quadrant);
+        let (_, exams) = differences(&questions, &a.benchmark, &pairing, quadrant);
         let Counts { a_only, b_only, .. } = overall.counts;
         let outcomes = pairing.pairs.iter().map(quadrant);
         let side_a = by_exam(a, &questions, pairing.pairs.iter().map(|pair| pair.0));
@@ -169,7 +169,6 @@ impl Comparison {
 
 /// Over all pairs, and by the names of a column of A.
 fn differences(
-    a: &Rows,
     questions: &Questions,
     names: &Names,
     pairing: &Pairing,
