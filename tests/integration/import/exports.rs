@@ -371,10 +371,7 @@ fn lost(trace: &Trace) -> Vec<String> {
     let rows: Vec<u32> = (0..before.len() as u32).collect();
     let loss = |format: &export::Format| {
         let folder = tempfile::tempdir().unwrap();
-        let target = match format.extension {
-            "" => folder.path().join("harness"),
-            extension => folder.path().join(format!("slice.{extension}")),
-        };
+        let target = format.named(&folder.path().join("slice"));
         if let Err(error) = export::write(trace, &rows, &options(format.name, &target)) {
             // The harness's files hold rows of some kinds only; what they cannot hold is refused.
             return Some(format!("{error:#}")).filter(|_| format.name != "lm-eval");
