@@ -314,6 +314,9 @@ pub struct ExportArgs {
     /// Columns to add: why, match, note, marks
     #[arg(long, value_delimiter = ',', value_name = "COLUMNS")]
     pub with: Vec<String>,
+    /// With csv: put ' before cells that a spreadsheet would run (= + - @); markbook reads them back as they were
+    #[arg(long)]
+    pub spreadsheet_safe: bool,
     /// One file for all that is opened (.gz or .zst after its ending packs it), or - for standard output; a folder for lm-eval
     #[arg(short = 'o', long, value_name = "FILE", required = true)]
     pub output: PathBuf,

@@ -301,6 +301,12 @@ pub(super) fn of_summary(summary: &Summary, job: &Job) -> Vec<Trace> {
 
 pub(super) fn export(args: &ExportArgs) -> Result<End> {
     let format = usage(export::format_of(args.format.as_deref(), &args.output))?;
+    if args.spreadsheet_safe && format.name != "csv" {
+        usage(Err(anyhow::anyhow!(
+            "--spreadsheet-safe marks the cells of csv, not of {}",
+            format.name
+        )))?;
+    }
     let with: Result<Vec<Extra>> = args.with.iter().map(|name| Extra::parse(name)).collect();
     let with = usage(with)?;
     let target = match args.output.as_path() {
@@ -314,6 +320,7 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
         target,
         force: args.force,
         with,
+        spreadsheet_safe: args.spreadsheet_safe,
         ..export::Options::jsonl(Target::Stdout)?
     };
     let to = match &options.target {
@@ -332,6 +339,12 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
     );
     let written = export::write(&slice.trace, &slice.rows, &slice.options).context("nothing was exported")?;
     eprintln!("{} rows, {} written", thousands(written.rows), size(written.bytes));
+    if written.formulas > 0 {
+        eprintln!(
+            "{} cells begin as formulas do: a spreadsheet would run them; --spreadsheet-safe marks them",
+            thousands(written.formulas)
+        );
+    }
     Ok(End::Done)
 }
 

@@ -7,6 +7,7 @@ mod pairs;
 mod parquet;
 mod target;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -218,6 +219,8 @@ pub struct Options {
     /// Whether an existing file may be replaced. An input never is.
     pub force: bool,
     pub with: Vec<Extra>,
+    /// Whether cells of a CSV that a spreadsheet would run are marked.
+    pub spreadsheet_safe: bool,
     /// The rule whose match `Extra::Match` gives, where a run does not name its own.
     pub rule: Rule,
     /// Whether a column `model` says which run a row is of.
@@ -239,6 +242,7 @@ impl Options {
             force: false,
             with: Vec::new(),
             names_runs: false,
+            spreadsheet_safe: false,
             rule: Rule::default(),
             notes: std::collections::HashMap::new(),
             marks: HashSet::new(),
@@ -254,6 +258,8 @@ struct Slice<'a> {
     options: &'a Options,
     /// The runs of the trace, each with the rule by which its picks were read.
     runs: Vec<(Member, Rule)>,
+    /// Cells written so far that a spreadsheet would run.
+    formulas: Cell<usize>,
 }
 
 /// What was written.
@@ -261,6 +267,8 @@ struct Slice<'a> {
 pub struct Written {
     pub rows: usize,
     pub bytes: u64,
+    /// Cells that a spreadsheet would run.
+    pub formulas: usize,
 }
 
 /// Writes rows of a trace: aside first, then renamed.
@@ -285,6 +293,7 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
             return Ok(Written {
                 rows: rows.len(),
                 bytes,
+                formulas: 0,
             });
         }
     };
@@ -292,12 +301,15 @@ pub fn write(trace: &Trace, rows: &[u32], options: &Options) -> Result<Written> 
         Target::Stdout if options.format.name == "parquet" && std::io::stdout().is_terminal() => {
             bail!("parquet is nothing that a terminal can show: name a file with -o, or send it into a pipe")
         }
-        Target::Stdout => stream(terminal::stdout(), "standard output", |out| write_rows(&slice, out))?,
+        Target::Stdout => stream(std::io::stdout().lock(), "standard output", |out| {
+            write_rows(&slice, out)
+        })?,
         Target::File(path) => write_file(path, &[trace], options.force, |out| write_rows(&slice, out))?,
     };
     Ok(Written {
         rows: rows.len(),
         bytes,
+        formulas: slice.formulas.get(),
     })
 }
 
@@ -330,9 +342,9 @@ fn write_file(
     })
 }
 
-/// Writes to where nothing can be put aside; gives the bytes.
-fn stream(out: impl Write, name: &str, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
-    let mut out = Counted::new(out);
+/// Writes to where nothing can be put aside; gives the bytes. A terminal gets nothing that it would act on.
+fn stream(out: impl Write + IsTerminal, name: &str, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<u64> {
+    let mut out = Counted::new(terminal::safe_where_it_leads(out));
     fill(&mut out)?;
     out.flush().with_context(|| format!("cannot write to {name}"))?;
     Ok(out.bytes)
@@ -404,6 +416,7 @@ impl<'a> Slice<'a> {
             rows,
             options,
             runs: runs.map(|(rule, member)| (member, rule)).collect(),
+            formulas: Cell::new(0),
         }
     }
 

@@ -19,12 +19,13 @@ const TOGETHER: usize = 256;
 pub fn write_pairs(a: &Trace, b: &Trace, pairs: &[(u32, u32)], target: &Target, force: bool) -> Result<Written> {
     let fill = |out: &mut dyn Write| write_lines(a, b, pairs, out);
     let bytes = match target {
-        Target::Stdout => stream(crate::text::terminal::stdout(), "standard output", fill)?,
+        Target::Stdout => stream(std::io::stdout().lock(), "standard output", fill)?,
         Target::File(path) => write_file(path, &[a, b], force, fill)?,
     };
     Ok(Written {
         rows: pairs.len(),
         bytes,
+        formulas: 0,
     })
 }
 

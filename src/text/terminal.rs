@@ -9,11 +9,14 @@ const LONGEST: usize = 1 << 20;
 
 /// Standard output. What is written shows when it is flushed or dropped.
 pub fn stdout() -> Safe<BufWriter<StdoutLock<'static>>> {
-    let out = std::io::stdout();
-    let is_terminal = out.is_terminal();
+    safe_where_it_leads(std::io::stdout().lock())
+}
+
+/// The same for a file or device that may be a terminal.
+pub fn safe_where_it_leads<W: Write + IsTerminal>(out: W) -> Safe<BufWriter<W>> {
     Safe {
-        out: BufWriter::with_capacity(1 << 16, out.lock()),
-        is_terminal,
+        is_terminal: out.is_terminal(),
+        out: BufWriter::with_capacity(1 << 16, out),
         line: Vec::new(),
     }
 }

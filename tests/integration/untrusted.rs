@@ -550,6 +550,11 @@ fn no_text_from_data_acts_on_the_terminal_of_standard_output() {
     }
     let (text, code) = on_a_terminal(folder.path(), &["export", "a.jsonl", "-o", "-", "--format", "parquet"]);
     assert!(code != 0 && text.contains("-o") && !text.contains("PAR1"), "{text:?}");
+    let (text, _) = on_a_terminal(
+        folder.path(),
+        &["export", "a.jsonl", "-o", "/dev/tty", "--format", "csv"],
+    );
+    assert!(text.contains("␛") && is_tame(&text), "{text:?}");
 }
 
 /// A folder with a trace and a set of questions full of what terminals act on.
@@ -642,4 +647,70 @@ fn a_file_of_question_ids_is_read_in_bounds_or_refused_in_a_line() {
     }
     let output = run(folder.path(), &["stats", "a.jsonl", "-f", "re:/(?:a?){5000}a{5000}/"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("too heavy"));
+}
+
+#[test]
+fn cells_that_a_spreadsheet_would_run_are_told_or_marked_and_come_back_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts = [
+        "=1+1",
+        "+A",
+        "-A",
+        "@sum",
+        "\tx",
+        "\rx",
+        "'=x",
+        "''",
+        "plain, \"quoted\"\n=2",
+        "-1.5",
+    ];
+    let row = |(id, text): (usize, &&str)| {
+        let mut row = answer(id, text);
+        row["=cmd"] = Value::from("=1");
+        row["note"] = json!(-1);
+        row
+    };
+    let rows: Vec<Value> = texts.iter().enumerate().map(row).collect();
+    std::fs::write(folder.path().join("a.jsonl"), lines(&rows)).unwrap();
+    let told = |words: &[&str]| {
+        let output = run(folder.path(), words);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let plain = told(&["export", "a.jsonl", "-o", "plain.csv", "--format", "csv"]);
+    assert!(plain.contains("--spreadsheet-safe marks them"), "{plain}");
+    let safe = told(&[
+        "export",
+        "a.jsonl",
+        "-o",
+        "safe.csv",
+        "--format",
+        "csv",
+        "--spreadsheet-safe",
+    ]);
+    assert!(!safe.contains("--spreadsheet-safe"), "{safe}");
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_path(folder.path().join("safe.csv"))
+        .unwrap();
+    for (at, record) in reader.records().enumerate() {
+        for cell in &record.unwrap() {
+            let is_number = cell.parse::<f64>().is_ok();
+            assert!(
+                is_number || !cell.starts_with(['=', '+', '-', '@', '\t', '\r']),
+                "row {at}: {cell:?}"
+            );
+        }
+    }
+    for name in ["plain", "safe"] {
+        told(&["export", &format!("{name}.csv"), "-o", &format!("{name}.jsonl")]);
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("safe.jsonl"), read("plain.jsonl"));
+    assert!(read("plain.jsonl").contains(r#""=cmd":"=1""#) && !read("plain.jsonl").contains("spreadsheet_safe"));
+    let output = run(
+        folder.path(),
+        &["export", "a.jsonl", "-o", "x.jsonl", "--spreadsheet-safe"],
+    );
+    assert_eq!(output.status.code(), Some(2));
 }

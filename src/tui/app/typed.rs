@@ -280,6 +280,7 @@ impl App {
             } else {
                 Vec::new()
             },
+            spreadsheet_safe: false,
             rule: self.workspace.rule.clone(),
             names_runs: false,
             notes: self.workspace.notes.texts(),
