@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::benchmark::{Benchmark, Form, Style};
 use crate::engine::Dtype;
+use crate::tui::Shade;
 
 /// Run language models through MMLU and MMLU-Pro, and read every answer they gave.
 #[derive(Debug, Parser)]
@@ -42,6 +43,15 @@ pub struct Look {
         display_order = 900
     )]
     pub color: Color,
+    /// The terminal's background: auto (as COLORFGBG tells, else dark), dark, light
+    #[arg(
+        long,
+        global = true,
+        default_value = "auto",
+        value_name = "BACKGROUND",
+        display_order = 901
+    )]
+    pub theme: Shade,
     /// Draw with ASCII characters only
     #[arg(long, global = true, display_order = 901)]
     pub ascii: bool,

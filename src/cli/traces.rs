@@ -89,6 +89,7 @@ pub(super) fn tui_options(look: &Look, filter: Option<String>, command: Option<V
             Color::Never => tui::ColorChoice::Never,
             Color::Always => tui::ColorChoice::Always,
         },
+        shade: look.theme,
         ascii: look.ascii,
         mouse: !look.no_mouse,
         filter,

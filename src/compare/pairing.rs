@@ -45,9 +45,9 @@ impl Pairing {
     pub fn what_changed(a: &Rows, b: &Rows, (x, y): (u32, u32)) -> &'static str {
         let has_other_options = a.options[x as usize] != b.options[y as usize];
         match (has_other_options, Pairing::has_other_gold(a, b, (x, y))) {
-            (true, _) => "options differ",
-            (false, true) => "gold differs",
-            (false, false) => "text differs",
+            (true, _) => "other options",
+            (false, true) => "another key",
+            (false, false) => "other text",
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
             (&[(0, 0)][..], &[(1, 1)][..])
         );
         assert_eq!((&pairing.only_a[..], &pairing.only_b[..]), (&[2][..], &[2][..]));
-        assert_eq!(Pairing::what_changed(&a, &b, (1, 1)), "text differs");
+        assert_eq!(Pairing::what_changed(&a, &b, (1, 1)), "other text");
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
             (&pairing.pairs[..], &pairing.changed[..]),
             (&[(0, 1)][..], &[(1, 0)][..])
         );
-        assert_eq!(Pairing::what_changed(&a, &b, (1, 0)), "options differ");
+        assert_eq!(Pairing::what_changed(&a, &b, (1, 0)), "other options");
     }
 
     #[test]

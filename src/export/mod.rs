@@ -11,6 +11,8 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
@@ -231,6 +233,8 @@ pub struct Options {
     pub marks: HashSet<u32>,
     /// Letters that a person gave, by row; written with the marks where there are some.
     pub labels: std::collections::HashMap<u32, char>,
+    /// Counts the rows as they are written, for whoever waits.
+    pub written: Arc<AtomicUsize>,
 }
 
 impl Options {
@@ -247,6 +251,7 @@ impl Options {
             notes: std::collections::HashMap::new(),
             marks: HashSet::new(),
             labels: std::collections::HashMap::new(),
+            written: Arc::default(),
         })
     }
 }
@@ -427,7 +432,10 @@ impl<'a> Slice<'a> {
     }
     /// The rows, as many at a time as are held in memory.
     fn chunks(&self) -> impl Iterator<Item = &[u32]> {
-        self.rows.chunks(256)
+        let count = |chunk: &&[u32]| {
+            self.options.written.fetch_add(chunk.len(), Ordering::Relaxed);
+        };
+        self.rows.chunks(256).inspect(count)
     }
 
     fn source_lines(&self, rows: &[u32]) -> Result<Vec<Vec<u8>>> {

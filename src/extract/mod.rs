@@ -20,7 +20,7 @@ use argmax::ArgMax;
 pub use harness::{exact_match, postprocess};
 pub use named::{ALL, Known};
 use pattern::Pattern;
-pub(crate) use pattern::states;
+pub(crate) use pattern::{describe, states};
 pub use thinking::answer_start;
 
 /// How a rule is written, for `--help`.

@@ -337,7 +337,7 @@ fn class_end(text: &str) -> &str {
 }
 
 /// The crate's error (the pattern, a line with carets below it, the reason) in one line.
-fn describe(error: &str) -> String {
+pub(crate) fn describe(error: &str) -> String {
     let reason = error
         .lines()
         .rev()

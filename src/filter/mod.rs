@@ -345,7 +345,7 @@ mod tests {
             ("colour:red", "no filter word `colour:`"),
             ("cat:zoology", "known: law, math, computer science"),
             ("chars>many", "no whole number"),
-            ("re:/(/", "no regex"),
+            ("re:/(/", "not a regular expression: unclosed group, at character 1"),
             ("why:nonsense", "known: "),
             ("cat:", "unfinished"),
         ] {

@@ -146,8 +146,10 @@ fn list() -> String {
 
 /// An error's first words, short enough to stand beside a chip.
 fn first_clause(text: &str) -> String {
-    let clause = text.split([';', '\n', '(']).next().unwrap_or_default().trim();
-    clause.trim_end_matches(':').chars().take(60).collect()
+    let clause = text.split([';', '\n']).next().unwrap_or_default().trim();
+    // A list in brackets is too long; a bracket of what was typed is not.
+    let clause = clause.split(" (").next().unwrap_or_default();
+    clause.trim_end_matches(':').chars().take(100).collect()
 }
 
 /// The words of a line, parted as the filter parts them.
@@ -468,7 +470,10 @@ fn read_regex(value: &str) -> Result<Read> {
         .case_insensitive(!has_capital)
         .multi_line(true)
         .build()
-        .with_context(|| format!("re:/{pattern}/ is no regex"))?;
+        .map_err(|error| {
+            let reason = crate::extract::describe(&error.to_string());
+            anyhow!("re:/{pattern}/ is not a regular expression: {reason}")
+        })?;
     Ok(Read::Test(Test::Text(Field::Completion, vec![regex])))
 }
 

@@ -20,6 +20,15 @@ pub fn thousands(count: usize) -> String {
     text
 }
 
+/// So many of something that has a regular plural: `1 row`, `1,879 rows`, `2 categories`.
+pub fn count(number: usize, noun: &str) -> String {
+    match (number, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) => format!("{} {stem}ies", thousands(number)),
+        (_, None) => format!("{} {noun}s", thousands(number)),
+    }
+}
+
 /// The decimal unit in which so many bytes read best, and the bytes it holds.
 pub fn unit(bytes: u64) -> (&'static str, f64) {
     match bytes {
@@ -94,5 +103,7 @@ mod tests {
         let shown = [0, 42, 60, 190, 3_599, 3_720, 97_200].map(|s| duration(Duration::from_secs(s)));
         assert_eq!(shown, ["0s", "42s", "1m 00s", "3m 10s", "59m 59s", "1h 02m", "1d 03h"]);
         assert_eq!(hex(&[0, 10, 255]), "000aff");
+        let counted = [(1, "row"), (0, "char"), (60_160, "row"), (14, "category")].map(|(n, noun)| count(n, noun));
+        assert_eq!(counted, ["1 row", "0 chars", "60,160 rows", "14 categories"]);
     }
 }

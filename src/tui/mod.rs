@@ -1,6 +1,7 @@
 //! The terminal: event in, state changed, effect out. Only this file starts threads and touches the terminal.
 
 mod app;
+mod canvas;
 mod compare;
 pub mod keymap;
 mod lab;
@@ -9,10 +10,12 @@ mod opener;
 mod panes;
 mod passage;
 mod reading;
+mod runs;
 mod script;
 mod shelf;
 mod snapshot;
 mod stats;
+mod strip;
 mod theme;
 mod view;
 mod widgets;
@@ -44,13 +47,13 @@ use crate::notes::Notes;
 use crate::run::Update;
 use crate::trace::Trace;
 
-use app::{App, Effect, Event, Order};
+use app::{App, Effect, Event, Exported, Order, PairOrder};
 pub use app::{How, Saved};
 pub use opener::Opener;
 pub use script::Script;
 use stats::Stats;
-pub use theme::ColorChoice;
 use theme::Theme;
+pub use theme::{ColorChoice, Shade};
 pub use view::{Place, WORDS as VIEW_WORDS};
 use worker::{Request, Sight, Worker, fetch};
 
@@ -58,6 +61,8 @@ use worker::{Request, Sight, Worker, fetch};
 #[derive(Debug, Clone)]
 pub struct Options {
     pub color: ColorChoice,
+    /// What the terminal's background is.
+    pub shade: Shade,
     /// Drawing characters of ASCII only.
     pub ascii: bool,
     pub mouse: bool,
@@ -77,6 +82,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             color: ColorChoice::Auto,
+            shade: Shade::Auto,
             ascii: false,
             mouse: true,
             filter: None,
@@ -120,7 +126,7 @@ impl Exit {
 /// When the traces cannot be opened, or the terminal cannot be used.
 pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
     let size = terminal::size().context("cannot ask the terminal for its size")?;
-    let theme = Theme::new(options.color, options.ascii);
+    let theme = Theme::new(options.color, options.shade, options.ascii);
     let app = App::browse(theme, size, &options);
     let (sender, receiver) = channel();
     let stamp = Arc::new(AtomicU64::new(0));
@@ -150,7 +156,7 @@ pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
 /// When the terminal cannot be used.
 pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Arc<AtomicBool>, options: Options) -> Result<Exit> {
     let size = terminal::size().context("cannot ask the terminal for its size")?;
-    let app = App::live(Theme::new(options.color, options.ascii), size, &options);
+    let app = App::live(Theme::new(options.color, options.shade, options.ascii), size, &options);
     let (sender, receiver) = channel();
     let tell = sender.clone();
     start("run", &sender, move || {
@@ -398,9 +404,8 @@ impl Hands {
                 let _ = execute!(stdout(), CopyToClipboard::to_clipboard_from(text));
             }
             Effect::Export(order) => self.aside(move || Event::Exported(export(&order))),
-            Effect::ExportPairs(paired, pairs, path, force) => {
-                self.aside(move || Event::Exported(export_pairs(&paired, &pairs, &path, force)));
-            }
+            Effect::ExportPairs(order) => self.aside(move || Event::Exported(export_pairs(&order))),
+            Effect::CountRuns(runs) => self.aside(move || count_runs(&runs)),
             Effect::Diagnose { trace, known, epoch } => {
                 let cache = self.files.as_ref().and_then(|files| files.cache_dir.clone());
                 self.aside(move || derive(&trace, &known, epoch, cache.as_deref()).unwrap_or(Event::Tick));
@@ -493,7 +498,7 @@ impl Hands {
     }
 }
 
-fn export(order: &Order) -> Result<(usize, u64, std::path::PathBuf), String> {
+fn export(order: &Order) -> Result<Exported, String> {
     let path = match &order.options.target {
         crate::export::Target::File(path) => path.clone(),
         crate::export::Target::Stdout => std::path::PathBuf::from("-"),
@@ -502,20 +507,21 @@ fn export(order: &Order) -> Result<(usize, u64, std::path::PathBuf), String> {
         .whole_questions
         .then(|| crate::export::whole_questions(&order.trace.rows, &order.rows));
     crate::export::write(&order.trace, whole.as_deref().unwrap_or(&order.rows), &order.options)
-        .map(|written| (written.rows, written.bytes, path))
+        .map(|written| Exported { written, path })
         .map_err(|error| format!("{error:#}"))
 }
 
-fn export_pairs(
-    paired: &compare::Paired,
-    pairs: &[(u32, u32)],
-    path: &std::path::Path,
-    force: bool,
-) -> Result<(usize, u64, std::path::PathBuf), String> {
-    let target = crate::export::Target::File(path.to_owned());
-    crate::export::write_pairs(&paired.a, &paired.b, pairs, &target, force)
-        .map(|written| (written.rows, written.bytes, path.to_owned()))
+fn export_pairs(order: &PairOrder) -> Result<Exported, String> {
+    let (a, b) = (&order.paired.a, &order.paired.b);
+    let path = order.path.clone();
+    let target = crate::export::Target::File(path.clone());
+    crate::export::write_pairs(a, b, &order.pairs, &target, order.force)
+        .map(|written| Exported { written, path })
         .map_err(|error| format!("{error:#}"))
+}
+
+fn count_runs(list: &[Arc<Trace>]) -> Event {
+    Event::RunsCounted(list.iter().map(runs::Runs::count).collect())
 }
 
 /// Rows below which causes and marks are not worth keeping.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use crate::diagnose::Tail;
-
-use super::theme::{Role, Theme};
 use crate::text::safe::{Kind, clusters, tab_width};
 use crate::text::thousands;
+
+use super::theme::{Role, Theme};
 
 /// A stretch of a passage: foreign text, or a remark of ours.
 #[derive(Debug, Clone)]
@@ -316,10 +316,7 @@ pub fn line_of(lines: &[Laid], byte: usize) -> usize {
 mod tests {
     use super::*;
 
-    const THEME: Theme = Theme {
-        color: false,
-        ascii: false,
-    };
+    const THEME: Theme = Theme::PLAIN;
 
     fn lines(passage: &Passage, width: usize) -> Vec<String> {
         passage

@@ -43,6 +43,14 @@ impl Reading {
             .map(|range| range.start)
     }
 
+    /// The same to follow something else: ` · cut off`, or nothing.
+    pub fn remarked(&self) -> String {
+        match self.remark() {
+            remark if remark.is_empty() => remark,
+            remark => format!(" · {remark}"),
+        }
+    }
+
     /// A few words on what is odd: `loop ×15`, `cut off`, ...
     pub fn remark(&self) -> String {
         match (&self.diagnosis.tail, self.diagnosis.cause) {

@@ -20,7 +20,7 @@ use super::app::{App, Effect, Event, How, Opened};
 use super::compare::Paired;
 use super::theme::Theme;
 use super::worker::{Stage, Worker, fetch};
-use super::{Options, adopt, derive, estimate, export, export_pairs, keymap};
+use super::{Options, adopt, count_runs, derive, estimate, export, export_pairs, keymap};
 
 /// A screen driven by hand.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Script {
 
     /// The same with what an opener gave.
     pub(super) fn begin(opened: Opened, size: (u16, u16), options: &Options) -> Result<Script> {
-        let theme = Theme::new(options.color, options.ascii);
+        let theme = Theme::new(options.color, options.shade, options.ascii);
         let app = App::browse(theme, size, options).without_time();
         let mut script = Script::new(app, size);
         script.send(Event::Opened(Ok(Box::new(opened))));
@@ -77,7 +77,7 @@ impl Script {
 
     /// Watches a run at work; time stands still but for [`Script::advance`].
     pub fn live(size: (u16, u16), options: &Options) -> Script {
-        let theme = Theme::new(options.color, options.ascii);
+        let theme = Theme::new(options.color, options.shade, options.ascii);
         Script::new(App::live(theme, size, options).without_time(), size)
     }
 
@@ -156,14 +156,17 @@ impl Script {
             Effect::Copy(text) => self.copied.push(text),
             Effect::Export(order) => {
                 let outcome = export(&order);
-                self.written.extend(outcome.iter().map(|(_, _, path)| path.clone()));
+                self.written
+                    .extend(outcome.iter().map(|exported| exported.path.clone()));
                 events.push_back(Event::Exported(outcome));
             }
-            Effect::ExportPairs(paired, pairs, path, force) => {
-                let outcome = export_pairs(&paired, &pairs, &path, force);
-                self.written.extend(outcome.iter().map(|(_, _, path)| path.clone()));
+            Effect::ExportPairs(order) => {
+                let outcome = export_pairs(&order);
+                self.written
+                    .extend(outcome.iter().map(|exported| exported.path.clone()));
                 events.push_back(Event::Exported(outcome));
             }
+            Effect::CountRuns(runs) => events.push_back(count_runs(&runs)),
             Effect::Diagnose { trace, known, epoch } => events.extend(derive(&trace, &known, epoch, None)),
             Effect::Check(trace) => events.push_back(Event::Checked(check_light(&trace))),
             Effect::Keep(_, notes) => {
@@ -199,12 +202,18 @@ impl Script {
 
     /// The screen as text, one line a row, without blanks at the ends.
     pub fn screen(&self) -> String {
-        let buffer = self.buffer();
+        self.screen_of(self.size)
+    }
+
+    /// The same on a terminal whose size has changed without a word.
+    pub fn screen_of(&self, (width, height): (u16, u16)) -> String {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+        self.app.draw(&mut buffer);
         let mut text = String::new();
-        for y in 0..self.size.1 {
+        for y in 0..height {
             let mut line = String::new();
             let mut skip = 0;
-            for x in 0..self.size.0 {
+            for x in 0..width {
                 if skip > 0 {
                     skip -= 1;
                     continue;
@@ -223,7 +232,7 @@ impl Script {
     pub fn buffer(&self) -> Buffer {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         let mut buffer = Buffer::empty(area);
-        self.app.draw(&mut buffer, area);
+        self.app.draw(&mut buffer);
         buffer
     }
 }

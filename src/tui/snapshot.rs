@@ -78,6 +78,24 @@ impl Snapshot {
         self.agreement.questions.rows(self.question(row)).collect()
     }
 
+    /// Which attempt a row is, among those that its question has: `attempt 2 (0-4)`, `attempt 4 (4 of 5 landed)`. `None`
+    /// where questions have one.
+    pub fn attempt_label(&self, row: u32) -> Option<String> {
+        let numbers = &self.rows().attempt;
+        let own: Vec<u16> = self.attempts(row).iter().map(|row| numbers[*row as usize]).collect();
+        let (first, last) = (*own.iter().min()?, *own.iter().max()?);
+        let is_at_work = self.trace.kind == super::live::AT_WORK;
+        // Of a run at work the attempts that are still to come count from 0.
+        let planned = if is_at_work { usize::from(last) + 1 } else { 0 }.max(self.most_attempts);
+        let attempt = numbers[row as usize];
+        let landed = if is_at_work { " landed" } else { "" };
+        match own.len() {
+            _ if planned < 2 => None,
+            here if here < planned => Some(format!("attempt {attempt} ({here} of {planned}{landed})")),
+            _ => Some(format!("attempt {attempt} ({first}-{last})")),
+        }
+    }
+
     pub fn question(&self, row: u32) -> u32 {
         self.agreement.questions.number(row as usize).unwrap_or(u32::MAX)
     }

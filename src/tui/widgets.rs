@@ -1,169 +1,47 @@
-//! The small things that panes are made of: frames, bars, list cursors, a line of typed text.
+//! The small things that panes are made of: list cursors, a line of typed text.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Widget};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::passage::Laid;
+use super::strip::Strip;
 use super::theme::{Role, Theme};
 
-/// Draws a frame with a title and a remark at the lower right; gives back the room inside.
-pub fn frame(buffer: &mut Buffer, area: Rect, title: &str, remark: &str, focused: bool, theme: &Theme) -> Rect {
-    let role = if focused { Role::Focus } else { Role::Border };
-    let title_role = if focused { Role::Focus } else { Role::Title };
-    let mut block = Block::new()
-        .borders(Borders::ALL)
-        .border_style(theme.style(role).remove_modifier(ratatui::style::Modifier::REVERSED));
-    if !title.is_empty() {
-        block = block.title(Line::from(vec![
-            Span::styled(
-                "─ ",
-                theme.style(role).remove_modifier(ratatui::style::Modifier::REVERSED),
-            ),
-            Span::styled(title.to_owned(), theme.style(title_role)),
-            Span::raw(" "),
-        ]));
+/// A text on the screen: lines it has, and lines in sight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    pub lines: usize,
+    pub height: usize,
+}
+
+impl Extent {
+    /// The first line in sight when the end is.
+    pub fn last(self) -> usize {
+        self.lines.saturating_sub(self.height)
     }
-    if !remark.is_empty() {
-        let remark = Line::from(vec![
-            Span::styled(format!(" {remark} "), theme.style(Role::Dim)),
-            Span::raw(""),
-        ]);
-        block = block.title_bottom(remark.right_aligned());
+
+    /// The first line in sight after scrolling by lines, no further than to the end.
+    pub fn scrolled(self, from: usize, by: isize) -> usize {
+        from.min(self.last()).saturating_add_signed(by).min(self.last())
     }
-    let inner = block.inner(area);
-    block.render(area, buffer);
-    inner
-}
 
-/// The same above what is drawn already.
-pub fn window(buffer: &mut Buffer, area: Rect, title: &str, remark: &str, theme: &Theme) -> Rect {
-    Clear.render(area, buffer);
-    let inner = frame(buffer, area, title, remark, true, theme);
-    Rect {
-        x: inner.x + 1,
-        width: inner.width.saturating_sub(2),
-        ..inner
-    }
-}
-
-/// A rectangle of at most the given size in the middle of another.
-pub fn centered(area: Rect, width: u16, height: u16) -> Rect {
-    let width = width.min(area.width);
-    let height = height.min(area.height);
-    Rect::new(
-        area.x + (area.width - width) / 2,
-        area.y + (area.height - height) / 2,
-        width,
-        height,
-    )
-}
-
-/// Marks a line as the one under the cursor.
-pub fn select_line(buffer: &mut Buffer, area: Rect, row: u16, theme: &Theme) {
-    let line = Rect {
-        y: area.y + row,
-        height: 1,
-        ..area
-    };
-    buffer.set_style(line.intersection(area), theme.style(Role::Selected));
-}
-
-/// Draws a line of styled spans, cut at the width.
-pub fn line(buffer: &mut Buffer, area: Rect, row: u16, spans: Vec<Span<'_>>) {
-    if row < area.height {
-        buffer.set_line(area.x, area.y + row, &Line::from(spans), area.width);
-    }
-}
-
-/// Draws text at the right end of a line.
-pub fn right(buffer: &mut Buffer, area: Rect, row: u16, spans: Vec<Span<'_>>) {
-    let line = Line::from(spans);
-    let width = (line.width() as u16).min(area.width);
-    if row < area.height {
-        buffer.set_line(area.right() - width, area.y + row, &line, width);
-    }
-}
-
-/// Draws laid-out text from a line on.
-pub fn laid(buffer: &mut Buffer, area: Rect, lines: &[Laid], from: usize, theme: &Theme) {
-    for (row, laid) in lines.iter().skip(from).take(usize::from(area.height)).enumerate() {
-        let spans = laid
-            .spans
-            .iter()
-            .map(|(text, role)| Span::styled(text.as_str(), theme.style(*role)))
-            .collect();
-        line(buffer, area, row as u16, spans);
-    }
-}
-
-/// A share in 0-1 as a bar of `width` cells up to `scale`, its interval as a lighter end.
-pub fn interval_bar(
-    share: f64,
-    interval: Option<(f64, f64)>,
-    scale: f64,
-    width: usize,
-    theme: &Theme,
-) -> Vec<Span<'static>> {
-    let (low, high) = interval.unwrap_or((share, share));
-    let mut cells: Vec<(char, Role)> = Vec::with_capacity(width);
-    for cell in 0..width {
-        let middle = (cell as f64 + 0.5) / width as f64 * scale;
-        cells.push(if middle < low {
-            ('█', Role::BarFull)
-        } else if middle < share {
-            ('▓', Role::BarLow)
-        } else if middle < high {
-            ('▒', Role::BarHigh)
+    /// The same after a page; at the end back at the beginning.
+    pub fn paged(self, from: usize) -> usize {
+        if from >= self.last() {
+            0
         } else {
-            ('·', Role::BarEmpty)
-        });
+            self.scrolled(from, self.height.saturating_sub(1).max(1) as isize)
+        }
     }
-    runs(&cells, theme)
-}
 
-/// A share of rows that is no accuracy, in 0-1.
-pub fn share_bar(share: f64, width: usize, role: Role, theme: &Theme) -> Vec<Span<'static>> {
-    let full = ((share * width as f64).round() as usize).min(width);
-    vec![
-        Span::styled("█".repeat(full), theme.style(role)),
-        Span::styled("·".repeat(width - full), theme.style(Role::BarEmpty)),
-    ]
-}
-
-/// A count as a solid bar, to eighths of a cell.
-pub fn solid_bar(count: usize, most: usize, width: usize, role: Role, theme: &Theme) -> Span<'static> {
-    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = if most == 0 {
-        0
-    } else {
-        (count * width * 8 + most / 2) / most
-    };
-    let eighths = if count > 0 { eighths.max(1) } else { 0 };
-    Span::styled(
-        format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]),
-        theme.style(role),
-    )
-}
-
-/// How much of a whole is done.
-pub fn progress_bar(done: usize, all: usize, width: usize, theme: &Theme) -> Vec<Span<'static>> {
-    let full = if all == 0 { 0 } else { (done * width / all).min(width) };
-    vec![
-        Span::styled("█".repeat(full), theme.style(Role::BarFull)),
-        Span::styled("░".repeat(width - full), theme.style(Role::BarEmpty)),
-    ]
-}
-
-fn runs(cells: &[(char, Role)], theme: &Theme) -> Vec<Span<'static>> {
-    cells
-        .chunk_by(|a, b| a.1 == b.1)
-        .map(|run| Span::styled(run.iter().map(|(c, _)| *c).collect::<String>(), theme.style(run[0].1)))
-        .collect()
+    /// How far it is read, to stand at a frame's edge: the share above the lower edge; nothing where all is in sight.
+    pub fn share(self, from: usize) -> String {
+        if self.last() == 0 {
+            String::new()
+        } else {
+            format!("{}%", (from + self.height).min(self.lines) * 100 / self.lines)
+        }
+    }
 }
 
 /// A place in a list and the first line in sight.
@@ -268,22 +146,21 @@ impl Input {
         trimmed.rfind(' ').map_or(0, |at| at + 1)
     }
 
-    /// The text with its cursor, the cursor kept in sight.
-    pub fn spans(&self, width: usize, theme: &Theme) -> Vec<Span<'static>> {
+    /// Adds the text with its cursor to a line, the cursor kept in sight.
+    pub fn onto<'a>(&self, strip: Strip<'a>, width: usize) -> Strip<'a> {
+        let theme = strip.theme;
         let before = typed(&self.text[..self.cursor], theme);
         let under = self.text[self.cursor..].graphemes(true).next().unwrap_or(" ");
         let after_at = (self.cursor + under.len()).min(self.text.len());
-        let under = if self.cursor == self.text.len() { " " } else { under };
         let room = width.saturating_sub(under.width() + 1);
         let mut from = 0;
         while before[from..].width() > room {
             from += before[from..].graphemes(true).next().map_or(1, str::len);
         }
-        vec![
-            Span::raw(before[from..].to_owned()),
-            Span::styled(typed(under, theme), theme.style(Role::Cursor)),
-            Span::raw(typed(&self.text[after_at..], theme)),
-        ]
+        strip
+            .text(&before[from..])
+            .put(typed(under, theme), Role::Cursor)
+            .text(typed(&self.text[after_at..], theme))
     }
 }
 
@@ -297,32 +174,6 @@ fn typed(text: &str, theme: &Theme) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const THEME: Theme = Theme {
-        color: false,
-        ascii: false,
-    };
-
-    #[test]
-    fn the_interval_is_a_lighter_end_of_the_bar() {
-        let bar: String = interval_bar(0.4, Some((0.2, 0.6)), 1.0, 10, &THEME)
-            .iter()
-            .map(|s| s.content.to_string())
-            .collect();
-        assert_eq!(bar, "██▓▓▒▒····");
-        let whole: String = interval_bar(1.0, None, 1.0, 4, &THEME)
-            .iter()
-            .map(|s| s.content.to_string())
-            .collect();
-        assert_eq!(whole, "████");
-    }
-
-    #[test]
-    fn the_smallest_count_still_shows() {
-        assert_eq!(solid_bar(1, 10_000, 8, Role::Plain, &THEME).content, "▏");
-        assert_eq!(solid_bar(0, 10_000, 8, Role::Plain, &THEME).content, "");
-        assert_eq!(solid_bar(5, 5, 3, Role::Plain, &THEME).content, "███");
-    }
 
     #[test]
     fn typed_text_is_edited_by_whole_clusters() {

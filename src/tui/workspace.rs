@@ -6,7 +6,7 @@ use crate::extract::Rule;
 use crate::filter::{Filter, Mode};
 use crate::notes::{Note, Notes};
 use crate::record::Record;
-use crate::trace::Rows;
+use crate::trace::{Rows, Trace};
 
 use super::shelf::Shelf;
 use super::snapshot::Snapshot;
@@ -29,8 +29,8 @@ pub struct Workspace {
     pub rule: Rule,
     /// Number of the last view asked for.
     number: u64,
-    undo: Vec<(View, Arc<Notes>)>,
-    redo: Vec<(View, Arc<Notes>)>,
+    undo: Vec<Step>,
+    redo: Vec<Step>,
     shelf: Shelf,
     /// The row and place to come back to when the view before is shown again.
     return_to: Option<(u32, Cursor)>,
@@ -40,6 +40,26 @@ pub struct Workspace {
     pub has_two_runs: bool,
     /// Whether key and picks of questions that the person has not answered are hidden.
     pub is_blind: bool,
+}
+
+/// A step that can be taken back: what there was before it.
+#[derive(Debug)]
+struct Step {
+    view: View,
+    notes: Arc<Notes>,
+    /// The trace with the picks of before, where the step changed the rule.
+    trace: Option<Arc<Trace>>,
+    /// What the step did, to be told.
+    what: String,
+}
+
+/// What taking a step back, or once more, asks for.
+#[derive(Debug)]
+pub struct Stepped {
+    pub request: Request,
+    /// The trace to be shown, where the rule changes.
+    pub trace: Option<Arc<Trace>>,
+    pub what: String,
 }
 
 impl Workspace {
@@ -100,8 +120,12 @@ impl Workspace {
         let (before, after) = (moves.before.rows(), moves.after.rows());
         let moved = |notes: &Arc<Notes>| Arc::new(notes.moved(before, after));
         self.notes = moved(&self.notes);
-        for (_, notes) in self.undo.iter_mut().chain(&mut self.redo) {
-            *notes = moved(notes);
+        for history in [&mut self.undo, &mut self.redo] {
+            // The rows of other picks have not moved with these.
+            history.retain(|step| step.trace.is_none());
+            for step in history {
+                step.notes = moved(&step.notes);
+            }
         }
         Some(moves)
     }
@@ -111,7 +135,8 @@ impl Workspace {
         if view == self.view {
             return None;
         }
-        self.remember();
+        let what = what_differs(&self.view, &view);
+        self.remember(what, None);
         self.view = view;
         Some(self.ask())
     }
@@ -140,14 +165,25 @@ impl Workspace {
     /// Makes the change from `before` to the present view a step of history.
     pub fn keep(&mut self, before: View) {
         if before != self.view {
+            let what = what_differs(&before, &self.view);
             let now = std::mem::replace(&mut self.view, before);
-            self.remember();
+            self.remember(what, None);
             self.view = now;
         }
     }
 
-    fn remember(&mut self) {
-        self.undo.push((self.view.clone(), Arc::clone(&self.notes)));
+    /// Makes a change of the rule a step of history; `trace` has the picks of before.
+    pub fn keep_rule(&mut self, trace: Arc<Trace>, what: String) {
+        self.remember(what, Some(trace));
+    }
+
+    fn remember(&mut self, what: String, trace: Option<Arc<Trace>>) {
+        self.undo.push(Step {
+            view: self.view.clone(),
+            notes: Arc::clone(&self.notes),
+            trace,
+            what,
+        });
         if self.undo.len() > HISTORY {
             self.undo.remove(0);
         }
@@ -178,27 +214,41 @@ impl Workspace {
     }
 
     /// Takes the last change back; `None` where there is none.
-    pub fn undo(&mut self) -> Option<Request> {
-        let (view, notes) = self.undo.pop()?;
-        self.redo.push((
-            std::mem::replace(&mut self.view, view),
-            std::mem::replace(&mut self.notes, notes),
-        ));
-        Some(self.ask())
+    pub fn undo(&mut self) -> Option<Stepped> {
+        let step = self.undo.pop()?;
+        let (stepped, back) = self.step_to(step);
+        self.redo.push(back);
+        Some(stepped)
     }
 
-    pub fn redo(&mut self) -> Option<Request> {
-        let (view, notes) = self.redo.pop()?;
-        self.undo.push((
-            std::mem::replace(&mut self.view, view),
-            std::mem::replace(&mut self.notes, notes),
-        ));
-        Some(self.ask())
+    pub fn redo(&mut self) -> Option<Stepped> {
+        let step = self.redo.pop()?;
+        let (stepped, back) = self.step_to(step);
+        self.undo.push(back);
+        Some(stepped)
     }
 
-    /// Changes what stands on a row; the request is there where the filter asks for marks or notes.
-    pub fn annotate(&mut self, row: u32, change: impl FnOnce(&mut Note)) -> Option<Request> {
-        self.remember();
+    /// Shows what a step holds, and gives the step that leads back.
+    fn step_to(&mut self, step: Step) -> (Stepped, Step) {
+        let own = step.trace.as_ref().and(self.snapshot.as_ref());
+        let back = Step {
+            view: std::mem::replace(&mut self.view, step.view),
+            notes: std::mem::replace(&mut self.notes, step.notes),
+            trace: own.map(|snapshot| Arc::clone(&snapshot.trace)),
+            what: step.what.clone(),
+        };
+        let stepped = Stepped {
+            request: self.ask(),
+            trace: step.trace,
+            what: step.what,
+        };
+        (stepped, back)
+    }
+
+    /// Changes what stands on a row; the request is there where the filter asks for marks or notes. `what` is the change
+    /// in a word: `mark`.
+    pub fn annotate(&mut self, row: u32, what: &str, change: impl FnOnce(&mut Note)) -> Option<Request> {
+        self.remember(format!("{what} on {}", self.row_name(row)), None);
         Arc::make_mut(&mut self.notes).change(row, change);
         self.filter.needs_notes().then(|| self.ask())
     }
@@ -253,6 +303,18 @@ impl Workspace {
         self.is_blind && self.label(row).is_none()
     }
 
+    /// What a row is called: `Q876 attempt 2`.
+    pub fn row_name(&self, row: u32) -> String {
+        let Some(snapshot) = &self.snapshot else {
+            return format!("row {row}");
+        };
+        let (rows, at) = (snapshot.rows(), row as usize);
+        match snapshot.most_attempts {
+            0 | 1 => format!("Q{}", rows.question_id[at]),
+            _ => format!("Q{} attempt {}", rows.question_id[at], rows.attempt[at]),
+        }
+    }
+
     /// Where a row stands among those shown.
     pub fn place(&self, row: u32) -> Option<usize> {
         let rows = &self.selected.rows;
@@ -284,6 +346,24 @@ impl Workspace {
     }
 }
 
+/// What leads from one view to another, in a few words.
+fn what_differs(before: &View, after: &View) -> String {
+    if before.filter != after.filter {
+        return match after.filter.trim() {
+            "" => "the filter cleared".to_owned(),
+            filter => format!("filter {filter}"),
+        };
+    }
+    if before.by_question != after.by_question {
+        return "one row a question or an attempt".to_owned();
+    }
+    format!(
+        "sort by {}{}",
+        after.sort.name(),
+        if after.is_reversed { ", reversed" } else { "" }
+    )
+}
+
 /// Where rows went when a trace was read again.
 #[derive(Debug)]
 pub struct Moves {
@@ -302,8 +382,6 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Trace;
-
     fn selected(number: u64, rows: &[u32]) -> Selected {
         Selected {
             number,
@@ -354,7 +432,7 @@ mod tests {
         workspace.ask();
         workspace.take_selected(selected(1, &[0, 1, 2]));
         workspace.cursor.at = 1;
-        workspace.annotate(1, |note| note.marked = true);
+        workspace.annotate(1, "mark", |note| note.marked = true);
         assert!(
             workspace.take_snapshot(snapshot(&[4, 5, 6, 7])).is_none(),
             "more rows move none"
@@ -375,16 +453,16 @@ mod tests {
             filter: "wrong".into(),
             ..View::default()
         });
-        workspace.annotate(5, |note| note.marked = true);
-        workspace.annotate(5, |note| note.note = "odd".to_owned());
-        workspace.undo();
+        workspace.annotate(5, "mark", |note| note.marked = true);
+        workspace.annotate(5, "note", |note| note.note = "odd".to_owned());
+        assert_eq!(workspace.undo().unwrap().what, "note on row 5");
         assert_eq!((workspace.notes.is_marked(5), workspace.notes.text(5)), (true, ""));
         workspace.undo();
         assert!(workspace.notes.is_empty());
         workspace.undo();
         assert_eq!(workspace.view.filter, "");
         assert!(workspace.undo().is_none());
-        workspace.redo();
+        assert_eq!(workspace.redo().unwrap().what, "filter wrong");
         assert_eq!(workspace.view.filter, "wrong");
     }
 }

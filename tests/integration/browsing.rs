@@ -257,7 +257,7 @@ fn what_the_check_finds_is_in_the_title_and_listed_by_its_key() {
     script.keys("<esc>");
     assert!(!script.screen().contains("duplicated_rows"));
     script.resize(SMALL);
-    assert!(script.screen().lines().next().unwrap().contains("check: 2"));
+    assert!(script.screen().lines().next().unwrap().contains("2 warnings (I)"));
     let fine = browse(pro(100..109)).screen();
     assert!(!fine.contains("check"), "{fine}");
 }
@@ -394,12 +394,12 @@ fn the_copied_command_opens_the_very_same_view() {
         "",
         "jjj",
         "iclaw<enter>jj",
-        "schars<enter>Sjj",
+        "schars<enter>s<enter>jj",
         "a",
         "/exam:mmlu_pro<enter>jj<enter>",
         "/exam:mmlu_pro invalid<enter>j<enter>=zjj",
         "jj<enter>p",
-        "/exam:mmlu_pro<enter><enter>=fcase<enter>",
+        "/exam:mmlu_pro<enter><enter>=/case<enter>",
         "/text:\"case by\"<enter>G",
     ] {
         let mut script = Script::open(two_exams(), LARGE, &plain()).unwrap();

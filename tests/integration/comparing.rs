@@ -67,7 +67,7 @@ fn two_runs_open_side_by_side_and_are_never_joined_as_attempts() {
 #[test]
 fn lists_follow_their_key_the_filter_and_the_order() {
     assert_snapshot!("compare_b_only", screen("<tab>jj", LARGE));
-    let filtered = screen("/cat:math<enter>", LARGE);
+    let filtered = screen(":filter cat:math<enter>", LARGE);
     assert!(filtered.contains("in «cat:math»"), "{filtered}");
     let count = |keys: &str| -> usize {
         let screen = screen(keys, LARGE);
@@ -76,11 +76,15 @@ fn lists_follow_their_key_the_filter_and_the_order() {
         number.split_whitespace().next().unwrap().parse().unwrap()
     };
     let all = count("");
-    let parts = ["law", "math", "computer"].map(|name| count(&format!("/cat:{name}<enter>")));
+    let parts = ["law", "math", "computer"].map(|name| count(&format!(":filter cat:{name}<enter>")));
     assert_eq!(parts.iter().sum::<usize>(), all);
-    assert_eq!(count("/b-only<enter>"), 0);
-    assert_eq!(count("/a-only<enter>"), all);
-    assert_eq!(count("/changed<enter>"), 0, "changed questions are never compared");
+    assert_eq!(count(":filter b-only<enter>"), 0);
+    assert_eq!(count(":filter a-only<enter>"), all);
+    assert_eq!(
+        count(":filter changed<enter>"),
+        0,
+        "changed questions are never compared"
+    );
 }
 
 #[test]
@@ -186,7 +190,7 @@ fn another_run_is_chosen_or_opened_from_browse() {
 #[test]
 fn the_copied_command_opens_the_same_pair() {
     let mut script = two_runs(LARGE);
-    script.keys("/cat:law<enter><tab>j");
+    script.keys(":filter cat:law<enter><tab>j");
     let shown = script.screen();
     script.keys("Y");
     let command = script.copied.last().unwrap();

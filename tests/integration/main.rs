@@ -22,6 +22,7 @@ mod reports;
 mod run_cases;
 mod runs;
 mod scoring;
+mod screen_cases;
 mod screens;
 mod shared;
 mod sitting;

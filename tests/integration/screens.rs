@@ -210,17 +210,19 @@ fn outputs_stand_side_by_side_stacked_or_alone() {
 #[test]
 fn find_goes_to_the_place_and_says_when_there_is_none() {
     let found = screen("/exam:mmlu_pro<enter><enter>fcase by<enter>", LARGE);
-    assert!(!found.contains("is not in this text"), "{found}");
+    assert!(!found.contains("is not on this screen"), "{found}");
     let missing = screen("/exam:mmlu_pro<enter><enter>fzebra<enter>", LARGE);
-    assert!(missing.contains("`zebra` is not in this text"), "{missing}");
+    assert!(missing.contains("`zebra` is not on this screen"), "{missing}");
 }
 
 #[test]
 fn rows_jump_sort_and_mark() {
     assert!(screen(":20<enter>", LARGE).contains("20/57"));
     assert!(screen(":103.2<enter>", LARGE).contains("Q103 "));
-    let sorted = screen("schars<enter>S", LARGE);
-    assert!(sorted.contains("by chars ↓"), "{sorted}");
+    let sorted = screen("schars<enter>", LARGE);
+    assert!(sorted.contains("by chars ↓"), "the longest first: {sorted}");
+    let again = screen("schars<enter>s<enter>", LARGE);
+    assert!(again.contains("by chars · "), "the same column again reverses: {again}");
     let mut script = opened(LARGE);
     script.keys("jmjjmg'");
     assert!(script.screen().contains("2/57"), "{}", script.screen());
@@ -389,7 +391,7 @@ fn shared_trace_third_invalid_law_answer_is_nine_keys_away() {
     );
     script.resize(SMALL);
     assert!(
-        script.screen().contains("attempt 2 of 0-4 · [invalid]"),
+        script.screen().contains("attempt 2 (0-4) · [invalid]"),
         "{}",
         script.screen()
     );
@@ -397,7 +399,7 @@ fn shared_trace_third_invalid_law_answer_is_nine_keys_away() {
 
 // The screens over a run at work.
 
-fn exams() -> Vec<Exam> {
+pub(super) fn exams() -> Vec<Exam> {
     let mmlu = Exam {
         benchmark: "mmlu".into(),
         method: "cloze · 0-shot".into(),
@@ -429,7 +431,7 @@ fn exams() -> Vec<Exam> {
     vec![mmlu, pro]
 }
 
-fn started(size: (u16, u16), exams: Vec<Exam>) -> Script {
+pub(super) fn started(size: (u16, u16), exams: Vec<Exam>) -> Script {
     let mut script = Script::live(size, &plain());
     script.hear(Update::Started {
         model: "tiny".into(),
@@ -440,7 +442,7 @@ fn started(size: (u16, u16), exams: Vec<Exam>) -> Script {
 }
 
 /// Lands some rows of both exams, one a second.
-fn at_work(size: (u16, u16)) -> Script {
+pub(super) fn at_work(size: (u16, u16)) -> Script {
     let mut script = started(size, exams());
     let mut pulse = Pulse::default();
     for step in 0..24 {
@@ -787,4 +789,113 @@ fn a_panic_leaves_the_terminal_sane_and_its_message_readable() {
     let sent = terminal.text_sent();
     assert!(sent.contains("\u{1b}[?1049h"), "the screen was up: {sent:?}");
     terminal.assert_left_sane();
+}
+
+// Whatever the size.
+
+/// Numbers that depend on nothing but their seed.
+fn dice(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |sides| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 33) as usize % sides
+    }
+}
+
+#[test]
+fn every_screen_and_window_fits_into_whatever_size_the_terminal_has_by_now() {
+    let keys = [
+        "j",
+        "k",
+        "G",
+        "g",
+        "<enter>",
+        "<esc>",
+        "<tab>",
+        "1",
+        "2",
+        "3",
+        "4",
+        "5",
+        "i",
+        "w",
+        "c",
+        "?",
+        "e",
+        "p",
+        "=",
+        "z",
+        "r",
+        "I",
+        ":",
+        "/",
+        "f",
+        "#",
+        "s",
+        "+",
+        "-",
+        "d",
+        "x",
+        "X",
+        "h",
+        "l",
+        "J",
+        "K",
+        " ",
+        "b",
+        "u",
+        "a",
+        "n",
+        "W",
+        "q",
+        "law",
+        "F",
+        "<^d>",
+        "<backspace>",
+        "<down>",
+    ];
+    let open = |which: usize, size| match which {
+        0 => Script::open(two_exams(), size, &plain()).unwrap(),
+        1 => {
+            let records = |name: &str, from: i64| {
+                let rows = (100..106).flat_map(|id| (0..3).map(move |attempt| sampled(id + from, attempt)));
+                Trace::from_records(name, name, rows.collect())
+            };
+            Script::open(vec![records("one", 0), records("other", 1)], size, &plain()).unwrap()
+        }
+        2 => {
+            let run = |name: &str| Trace::from_records(name, name, vec![sampled(100, 0), sampled(101, 0)]);
+            Script::open(vec![run("one"), run("two"), run("three")], size, &plain()).unwrap()
+        }
+        _ => at_work(size),
+    };
+    for seed in 0..200 {
+        let mut throw = dice(seed);
+        let mut size = || {
+            let wide = |throw: &mut dyn FnMut(usize) -> usize| match throw(4) {
+                0 => 1 + throw(30),
+                _ => 1 + throw(300),
+            };
+            (wide(&mut throw) as u16, 1 + throw(100) as u16)
+        };
+        let told = size();
+        let sizes: Vec<(u16, u16)> = (0..24).map(|_| size()).collect();
+        let mut throw = dice(seed + 7_000);
+        let mut script = open(seed as usize % 4, told);
+        for now in sizes {
+            let key = keys[throw(keys.len())];
+            script.keys(key);
+            // The terminal has this size by now, and nothing has told so.
+            script.screen_of(now);
+            if key == "e" {
+                // Nothing is to be written here.
+                script.keys("<esc>");
+            }
+            if throw(6) == 0 {
+                script.resize(now);
+            }
+        }
+    }
 }

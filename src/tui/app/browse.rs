@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
+use crate::text::count;
 use crate::text::safe::pasteable;
-use crate::text::thousands;
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::panes::picker::{Choice, Entry, Kind, Picker};
 use crate::tui::panes::{Room, categories, letters, rows, why};
 use crate::tui::snapshot::Report;
+use crate::tui::widgets::Extent;
 use crate::tui::worker::{Request, Selected, Sort, View};
 
 use super::{App, Effect, Overlay, PANES};
 
 impl App {
     pub(super) fn act_browse(&mut self, action: Action, key: &str) {
-        let page = rows::Rows::height(self.places().rows) as isize;
+        let page = rows::Rows::height(self.places(self.area).rows) as isize;
         match action {
             Action::Down => self.step(1),
             Action::Up => self.step(-1),
@@ -43,14 +44,10 @@ impl App {
                 self.show(view);
             }
             Action::Sort => self.open_sort(),
-            Action::Reverse => {
-                let mut view = self.workspace.view.clone();
-                view.is_reversed = !view.is_reversed;
-                self.show(view);
-            }
+            Action::NextRow => self.scroll_preview(1),
+            Action::PreviousRow => self.scroll_preview(-1),
             Action::PageText => self.page_preview(),
             Action::Fold => self.panes.preview.folds = !self.panes.preview.folds,
-            Action::Why => self.open_why(),
             Action::FindNext | Action::FindPrevious => self.page_preview(),
             Action::Follow => self.follow(),
             _ => {}
@@ -60,7 +57,42 @@ impl App {
     fn focus(&mut self, pane: usize) {
         if Room::of(self.area) != Room::Tiny {
             self.panes.focus = pane.clamp(1, PANES);
+            self.go_to_chosen();
         }
+    }
+
+    /// Puts the cursor of the pane in focus on the line that the filter chooses.
+    fn go_to_chosen(&mut self) {
+        let words = self.words();
+        let is_chosen = |word: Option<String>| word.is_some_and(|word| words.contains(&word));
+        let report = &self.workspace.selected.report;
+        let Some(snapshot) = self.workspace.snapshot.as_deref() else {
+            return;
+        };
+        let panes = &mut self.panes;
+        let (cursor, at) = match panes.focus {
+            1 => {
+                let entries = categories::entries(snapshot);
+                let at = entries.iter().rposition(|entry| is_chosen(entry.word()));
+                (&mut panes.categories.cursor, at)
+            }
+            2 => {
+                let word = |cause: crate::diagnose::Cause| Some(format!("why:{}", cause.name()));
+                let at = why::entries(report)
+                    .iter()
+                    .position(|(cause, _)| is_chosen(word(*cause)));
+                (&mut panes.why.cursor, at)
+            }
+            3 => {
+                let entries = letters::entries(&snapshot.all, report);
+                let at = entries
+                    .iter()
+                    .position(|(letter, ..)| is_chosen(Some(format!("key:{letter}"))));
+                (&mut panes.letters.cursor, at)
+            }
+            _ => return,
+        };
+        cursor.at = at.unwrap_or(cursor.at);
     }
 
     pub(super) fn step(&mut self, by: isize) {
@@ -85,26 +117,21 @@ impl App {
     }
 
     pub(super) fn scroll_preview(&mut self, by: isize) {
-        let (lines, height) = self
-            .panes
-            .preview
-            .extent(self.places().preview, &self.workspace, &self.theme);
-        let last = lines.saturating_sub(height);
-        self.panes.preview.scroll = self.panes.preview.scroll.min(last).saturating_add_signed(by).min(last);
+        let extent = self.preview_extent();
+        let scroll = &mut self.panes.preview.scroll;
+        *scroll = extent.scrolled(*scroll, by);
     }
 
     fn page_preview(&mut self) {
-        let (lines, height) = self
-            .panes
-            .preview
-            .extent(self.places().preview, &self.workspace, &self.theme);
-        let last = lines.saturating_sub(height);
+        let extent = self.preview_extent();
         let scroll = &mut self.panes.preview.scroll;
-        *scroll = if *scroll >= last {
-            0
-        } else {
-            (*scroll + height.saturating_sub(1).max(1)).min(last)
-        };
+        *scroll = extent.paged(*scroll);
+    }
+
+    fn preview_extent(&self) -> Extent {
+        self.panes
+            .preview
+            .extent(self.places(self.area).preview, &self.around())
     }
 
     /// Enter: the question, or the filter of the line in focus.
@@ -119,7 +146,7 @@ impl App {
     }
 
     /// The filter word of the line in focus on one of the left panes, with the words it replaces.
-    fn word_in_focus(&self) -> Option<(&'static [&'static str], Option<String>)> {
+    pub(super) fn word_in_focus(&self) -> Option<(&'static [&'static str], Option<String>)> {
         let snapshot = self.workspace.snapshot.as_deref()?;
         let report = &self.workspace.selected.report;
         let panes = &self.panes;
@@ -215,11 +242,8 @@ impl App {
     pub(super) fn choose(&mut self, choice: Choice) {
         match choice {
             Choice::Replace(kinds, word) => {
-                let mut words = self.words();
-                let had = word.as_ref().is_some_and(|word| words.contains(word));
-                words.retain(|typed| !kinds.iter().any(|kind| typed.trim_start_matches('-').starts_with(kind)));
-                words.extend(word.filter(|_| !had));
-                self.show_filter(words.join(" "));
+                let has_it = word.as_ref().is_some_and(|word| self.words().contains(word));
+                self.replace_words(kinds, word.filter(|_| !has_it));
             }
             Choice::Add(word) => {
                 let mut words = self.words();
@@ -230,13 +254,18 @@ impl App {
             }
             Choice::Sort(sort) => {
                 let view = self.workspace.view.clone();
-                let is_reversed = view.sort == sort && !view.is_reversed;
+                let is_reversed = if view.sort == sort {
+                    !view.is_reversed
+                } else {
+                    sort == Sort::Chars
+                };
                 self.show(View {
                     sort,
                     is_reversed,
                     ..view
                 });
             }
+            Choice::Nothing => {}
             Choice::Compare(other) => self.compare_with(other),
             Choice::CompareFile(path) => self.compare_file(&path.display().to_string()),
             Choice::Press(key) => {
@@ -245,6 +274,14 @@ impl App {
                 }
             }
         }
+    }
+
+    /// Puts a word in the place of the filter's words of its kinds.
+    pub(super) fn replace_words(&mut self, kinds: &[&str], word: Option<String>) {
+        let mut words = self.words();
+        words.retain(|typed| !kinds.iter().any(|kind| typed.trim_start_matches('-').starts_with(kind)));
+        words.extend(word);
+        self.show_filter(words.join(" "));
     }
 
     fn open_sort(&mut self) {
@@ -256,30 +293,12 @@ impl App {
                 detail: format!("{help}{}", if *sort == now { "  (now; again reverses)" } else { "" }),
                 count: None,
                 choice: Choice::Sort(*sort),
+                ..Entry::default()
             })
             .collect();
-        self.overlay = Some(Overlay::Picker(Picker::new(Kind::Sort, "Sort by", entries)));
-    }
-
-    /// The causes as a list, each a filter.
-    fn open_why(&mut self) {
-        let report = &self.workspace.selected.report;
-        let counts = why::entries(report);
-        let entries: Vec<Entry> = crate::diagnose::Cause::ALL
-            .into_iter()
-            .map(|cause| Entry {
-                label: cause.name().to_owned(),
-                detail: cause.definition().to_owned(),
-                count: Some(
-                    counts
-                        .iter()
-                        .find(|(known, _)| *known == cause)
-                        .map_or(0, |(_, count)| *count),
-                ),
-                choice: Choice::Replace(&["why:"], Some(format!("why:{}", cause.name()))),
-            })
-            .collect();
-        self.overlay = Some(Overlay::Picker(Picker::new(Kind::Why, "Why invalid", entries)));
+        let place = Sort::ALL.iter().position(|(sort, ..)| *sort == now);
+        let picker = Picker::new(Kind::Sort, "Sort by", entries).starting_at(place.unwrap_or(0));
+        self.overlay = Some(Overlay::Picker(picker));
     }
 
     pub(super) fn open_categories(&mut self) {
@@ -385,8 +404,8 @@ impl App {
                 Entry {
                     label: word.clone(),
                     detail: detail.to_owned(),
-                    count: None,
                     choice: Choice::Add(word),
+                    ..Entry::default()
                 }
             })
             .collect();
@@ -415,15 +434,25 @@ impl App {
     }
 
     pub(super) fn step_history(&mut self, back: bool) {
-        let request = if back {
+        let notes = Arc::clone(&self.workspace.notes);
+        let stepped = if back {
             self.workspace.undo()
         } else {
             self.workspace.redo()
         };
-        if request.is_none() {
+        let Some(stepped) = stepped else {
             self.say(if back { "nothing to undo" } else { "nothing to redo" });
+            return;
+        };
+        self.effect(Effect::Ask(stepped.request));
+        if let Some(trace) = stepped.trace {
+            self.show_rule(trace);
         }
-        self.ask(request);
+        let how = if back { "undone" } else { "done again" };
+        self.say(format!("{how}: {}", stepped.what));
+        if !Arc::ptr_eq(&notes, &self.workspace.notes) {
+            self.keep_notes();
+        }
     }
 
     pub(super) fn go_to_place(&mut self, at: usize) {
@@ -456,15 +485,15 @@ impl App {
         let is_cloze = record.logprobs.is_some();
         let text = if is_cloze { &record.prompt } else { &record.reasoning };
         let (text, left_out) = pasteable(text);
-        let chars = thousands(text.chars().count());
-        let what = if is_cloze { "prompt" } else { "output" };
-        self.effect(Effect::Copy(text));
+        let chars = count(text.chars().count(), "character");
         let left_out = match left_out {
             0 => String::new(),
-            left_out => format!(", {} control characters left out", thousands(left_out)),
+            left_out => format!(", {} left out", count(left_out, "control character")),
         };
+        let what = if is_cloze { "prompt" } else { "output" };
+        self.effect(Effect::Copy(text));
         self.say(format!(
-            "{what} copied: {chars} characters{left_out} (where the terminal allows OSC 52)"
+            "{what} copied: {chars}{left_out} (where the terminal allows OSC 52)"
         ));
     }
 }
@@ -475,6 +504,7 @@ fn category_entries(report: &Report, subjects: &[(Arc<str>, usize)], several: bo
         detail,
         count: Some(count),
         choice: Choice::Replace(&["cat:", "sub:"], word),
+        ..Entry::default()
     };
     let mut entries = vec![entry(
         "all".to_owned(),

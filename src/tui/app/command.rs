@@ -1,5 +1,7 @@
 //! The `:` line: jump, category, sort, export, quit.
 
+use crate::tui::keymap::{Action, Screen};
+use crate::tui::live::Live;
 use crate::tui::panes::categories;
 use crate::tui::panes::picker::Choice;
 use crate::tui::worker::Sort;
@@ -7,7 +9,7 @@ use crate::tui::worker::Sort;
 use super::App;
 
 /// Words that begin a command, with what follows them.
-const COMMANDS: [(&str, &str); 10] = [
+const COMMANDS: [(&str, &str); 14] = [
     ("sort", "COLUMN"),
     ("export", "FILE"),
     ("compare", "FILE"),
@@ -15,6 +17,10 @@ const COMMANDS: [(&str, &str); 10] = [
     ("note", ""),
     ("lab", "RULE"),
     ("adopt", ""),
+    ("changed", ""),
+    ("weight", ""),
+    ("order", ""),
+    ("about", ""),
     ("help", ""),
     ("quit", ""),
     ("all", ""),
@@ -44,7 +50,28 @@ impl App {
             "note" => self.open_note(),
             "lab" => self.open_lab(Some(rest).filter(|rest| !rest.is_empty())),
             "adopt" => self.adopt(rest),
+            "changed" => self.press_for(Screen::Compare, Action::Changed),
+            "weight" => self.with_live(Live::toggle_weight),
+            "order" => self.with_live(Live::next_order),
+            "about" => self.open_about(),
             _ => self.jump(text),
+        }
+    }
+
+    /// Does what a key does on a screen, where it is that screen.
+    fn press_for(&mut self, screen: Screen, action: Action) {
+        if self.screen() == screen {
+            self.act(action, "");
+        } else {
+            self.say(format!("that is for {}", screen.name()));
+        }
+    }
+
+    /// Changes how a run at work is shown.
+    fn with_live(&mut self, change: impl FnOnce(&mut Live)) {
+        match &mut self.live {
+            Some(live) => change(live),
+            None => self.say("that is for a run at work"),
         }
     }
 
@@ -72,11 +99,12 @@ impl App {
             Some(format!("cat:{}", categories::quoted(name)))
         });
         match found {
-            Some(word) => self.choose(Choice::Replace(&["cat:", "sub:"], Some(word))),
+            Some(word) => self.replace_words(&["cat:", "sub:"], Some(word)),
             None => {
                 let known: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+                let near = nearest(text, &known).map_or(String::new(), |near| format!("; did you mean {near}"));
                 self.warn(format!(
-                    "no command or category `{text}`; commands: {}, a row number, 886.1",
+                    "no command or category `{text}`{near}; commands: {}, a row number, 886.1",
                     known.join(" ")
                 ));
             }
@@ -133,4 +161,27 @@ impl App {
         }
         hints
     }
+}
+
+/// The command that is typed but for one letter too many, too few or another, or two that changed places.
+fn nearest<'a>(typed: &str, known: &[&'a str]) -> Option<&'a str> {
+    let without = |text: &str, at: usize| -> String {
+        let kept = text.chars().enumerate().filter(|(place, _)| *place != at);
+        kept.map(|(_, c)| c).collect()
+    };
+    let sorted = |text: &str| -> Vec<char> {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let is_near = |name: &str| {
+        let (typed_len, len) = (typed.chars().count(), name.chars().count());
+        sorted(typed) == sorted(name)
+            || (0..len.max(typed_len)).any(|at| match typed_len.cmp(&len) {
+                std::cmp::Ordering::Less => without(name, at) == typed,
+                std::cmp::Ordering::Greater => without(typed, at) == name,
+                std::cmp::Ordering::Equal => without(name, at) == without(typed, at),
+            })
+    };
+    known.iter().copied().find(|name| typed.len() > 2 && is_near(name))
 }

@@ -3,15 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::extract::Rule;
 use crate::joined::Run;
-use crate::notes::Notes;
 use crate::trace::Trace;
-use crate::tui::compare::{Around, Changed, Compare, Paired, Places, Tallied};
+use crate::tui::compare::{Changed, Compare, Paired, Places, Tallied};
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::panes::categories;
 use crate::tui::panes::picker::{Choice, Entry, Kind, Picker};
+use crate::tui::passage::Laid;
 use crate::tui::shelf::Side;
+use crate::tui::theme::Role;
+use crate::tui::widgets::Extent;
 use crate::tui::worker::Request;
 
 use super::{App, Effect, Overlay};
@@ -94,13 +95,14 @@ impl App {
             detail: run.trace.kind.clone(),
             count: Some(run.trace.rows.len()),
             choice: Choice::Compare(at),
+            ..Entry::default()
         });
         let mut entries: Vec<Entry> = open.collect();
         entries.extend(self.saved.iter().map(|saved| Entry {
             label: saved.label.clone(),
             detail: saved.path.display().to_string(),
-            count: None,
             choice: Choice::CompareFile(saved.path.clone()),
+            ..Entry::default()
         }));
         self.overlay = Some(Overlay::Picker(Picker::new(
             Kind::Runs,
@@ -149,34 +151,17 @@ impl App {
 
     /// `X`: B is browsed, A is what it is compared with.
     fn swap(&mut self) {
-        let (Some(snapshot), Some(compare)) = (self.workspace.snapshot.clone(), self.compare.take()) else {
-            return;
-        };
-        let Some(other) = self
-            .others
-            .iter()
-            .position(|run| Arc::ptr_eq(&run.trace, &compare.paired.b))
-        else {
-            return;
-        };
-        let now = Run {
-            trace: Arc::clone(&snapshot.trace),
-            notes: if self.has_unreadable_notes {
-                Err("the notes of earlier sessions cannot be read".to_owned())
-            } else {
-                Ok(Notes::clone(&self.workspace.notes))
-            },
-        };
-        let next = std::mem::replace(&mut self.others[other], now);
+        let Some(compare) = self.compare.take() else { return };
         let row = compare.pair().map(|(_, row)| row);
-        self.keeps_compare = Some((compare, row));
-        self.effect(Effect::Ask(Request::Compare(None)));
-        self.browse_run(next);
-        self.compare_with(other);
+        let b = Arc::clone(&compare.paired.b);
+        if let Some(other) = self.exchange(&b) {
+            self.keeps_compare = Some((compare, row));
+            self.compare_with(other);
+        }
     }
 
     /// Puts another run in the place of the one that is browsed.
-    fn browse_run(&mut self, run: Run) {
+    pub(super) fn browse_run(&mut self, run: Run) {
         self.workspace.change_run();
         self.panes.question.row = None;
         self.panes.preview.row = None;
@@ -188,10 +173,10 @@ impl App {
         self.take_trace(run.trace, crate::tui::worker::Stage::Whole);
     }
 
-    pub(super) fn act_compare(&mut self, action: Action) {
-        let places = Places::of(self.area, self.compare.as_ref().map_or(Side::A, |compare| compare.side));
-        let page = places.listed() as isize;
+    pub(super) fn act_compare(&mut self, action: Action, key: &str) {
         let Some(compare) = &mut self.compare else { return };
+        let places = compare.places(self.area);
+        let page = places.listed() as isize;
         if let Some(changed) = &mut compare.changed {
             let count = compare.tallied.changed.len();
             match action {
@@ -204,14 +189,15 @@ impl App {
             return;
         }
         match action {
-            Action::Down => compare.step(1),
-            Action::Up => compare.step(-1),
-            Action::HalfDown => compare.step(page / 2),
-            Action::HalfUp => compare.step(-page / 2),
-            Action::PageDown => compare.step(page),
-            Action::PageUp => compare.step(-page),
-            Action::First => compare.step(isize::MIN / 2),
-            Action::Last => compare.step(isize::MAX / 2),
+            Action::Down => compare.move_by(1),
+            Action::Up => compare.move_by(-1),
+            Action::HalfDown => compare.move_by(page / 2),
+            Action::HalfUp => compare.move_by(-page / 2),
+            Action::PageDown => compare.move_by(page),
+            Action::PageUp => compare.move_by(-page),
+            Action::First => compare.move_by(isize::MIN / 2),
+            Action::Last => compare.move_by(isize::MAX / 2),
+            Action::Digit => compare.reads_categories = key == "1",
             Action::NextRow | Action::PreviousRow => {
                 if !compare.step_discordant(action == Action::NextRow) {
                     self.say("no further pair that only one run has right");
@@ -221,76 +207,55 @@ impl App {
             Action::Left => compare.side = Side::A,
             Action::Right => compare.side = Side::B,
             Action::Sort => compare.by_gap = !compare.by_gap,
-            Action::Fold => {
-                compare.reading.folds = !compare.reading.folds;
-                compare.reading.rewind();
-            }
-            Action::Align => {
-                compare.reading.is_aligned = !compare.reading.is_aligned;
-                compare.reading.rewind();
-            }
-            Action::Prompt => {
-                compare.reading.prompts = !compare.reading.prompts;
-                compare.reading.rewind();
-            }
+            Action::Fold => compare.reading.turn(|reading| reading.folds = !reading.folds),
+            Action::Align => compare.reading.turn(|reading| reading.is_aligned = !reading.is_aligned),
+            Action::Prompt => compare.reading.turn(|reading| reading.prompts = !reading.prompts),
             Action::Changed => compare.changed = Some(Changed::default()),
             Action::Swap => self.swap(),
-            Action::PageText => self.page_pair(&places),
+            Action::PageText => self.move_pair(&places, Extent::paged),
+            Action::Open if compare.reads_categories => self.keep_category(),
             Action::Open => self.open_pair(),
             Action::FindNext | Action::FindPrevious => self.find_in_pair(&places, action == Action::FindNext),
             _ => {}
         }
     }
 
-    /// Pages the text in focus; at its end back to its beginning.
-    fn page_pair(&mut self, places: &Places) {
+    /// The pairs of the category under the cursor, or all again.
+    fn keep_category(&mut self) {
+        let name = self.compare.as_ref().and_then(|compare| {
+            let part = compare.categories().get(compare.category.at).copied()?;
+            Some(format!("cat:{}", categories::quoted(&part.name)))
+        });
+        if name.is_some() {
+            self.choose(Choice::Replace(&["cat:", "sub:"], name));
+        }
+    }
+
+    /// Moves the first line in sight of the text in focus.
+    fn move_pair(&mut self, places: &Places, to: impl FnOnce(Extent, usize) -> usize) {
         let Some((lines, from)) = self.laid_side(places) else {
             return;
         };
         let Some(compare) = &mut self.compare else { return };
-        let height = usize::from(
-            if compare.side == Side::A { places.a } else { places.b }
-                .height
-                .saturating_sub(2),
-        );
-        let last = lines.len().saturating_sub(height);
-        let now = compare.reading.scroll(compare.side).unwrap_or(from).min(last);
-        let next = if now >= last {
-            0
-        } else {
-            (now + height.saturating_sub(1).max(1)).min(last)
+        let extent = Extent {
+            lines: lines.len(),
+            height: usize::from(places.text(compare.side).height.saturating_sub(2)),
         };
-        compare.reading.scroll_to(compare.side, next);
+        let now = compare.reading.scroll(compare.side).unwrap_or(from).min(extent.last());
+        compare.reading.scroll_to(compare.side, to(extent, now));
     }
 
     /// Scrolls the text in focus by lines.
     pub(super) fn scroll_pair(&mut self, places: &Places, by: isize) {
-        let Some((lines, from)) = self.laid_side(places) else {
-            return;
-        };
-        let Some(compare) = &mut self.compare else { return };
-        let height = usize::from(
-            if compare.side == Side::A { places.a } else { places.b }
-                .height
-                .saturating_sub(2),
-        );
-        let last = lines.len().saturating_sub(height);
-        let now = compare.reading.scroll(compare.side).unwrap_or(from).min(last);
-        compare
-            .reading
-            .scroll_to(compare.side, now.saturating_add_signed(by).min(last));
+        self.move_pair(places, |extent, now| extent.scrolled(now, by));
     }
 
-    fn find_in_pair(&mut self, places: &Places, forward: bool) {
+    pub(super) fn find_in_pair(&mut self, places: &Places, forward: bool) {
         let Some((lines, from)) = self.laid_side(places) else {
             return;
         };
         let Some(compare) = &mut self.compare else { return };
-        let is_found = |line: &crate::tui::passage::Laid| {
-            line.spans
-                .iter()
-                .any(|(_, role)| *role == crate::tui::theme::Role::Found)
-        };
+        let is_found = |line: &Laid| line.spans.iter().any(|(_, role)| *role == Role::Found);
         let now = compare.reading.scroll(compare.side).unwrap_or(from);
         let mut found: Vec<usize> = (0..lines.len()).filter(|at| is_found(&lines[*at])).collect();
         if !forward {
@@ -304,28 +269,10 @@ impl App {
     }
 
     /// The text in focus as lines, and where it begins by itself.
-    fn laid_side(&self, places: &Places) -> Option<(Vec<crate::tui::passage::Laid>, usize)> {
+    fn laid_side(&self, places: &Places) -> Option<(Vec<Laid>, usize)> {
         let compare = self.compare.as_ref()?;
-        let rule = self.rule_of_b();
-        let mut both = compare.lay_pair(places, &self.around(&rule))?;
+        let mut both = compare.lay_pair(places, &self.around())?;
         Some(std::mem::take(&mut both[compare.side as usize]))
-    }
-
-    pub(super) fn rule_of_b(&self) -> Rule {
-        let name = self
-            .compare
-            .as_ref()
-            .and_then(|compare| compare.paired.b.rule.as_deref());
-        Rule::of_texts(name)
-    }
-
-    pub(super) fn around<'a>(&'a self, rule_of_b: &'a Rule) -> Around<'a> {
-        Around {
-            workspace: &self.workspace,
-            rule_of_b,
-            find: self.find.as_ref(),
-            theme: &self.theme,
-        }
     }
 
     /// Enter: the question of the pair, in the run that is A.

@@ -3,251 +3,148 @@
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
-use ratatui::widgets::{Clear, Widget};
 use unicode_width::UnicodeWidthStr;
 
 use crate::stats::{Interval, Sum, percent};
 use crate::text::safe::one_line;
-use crate::text::thousands;
-use crate::tui::compare::Places;
-use crate::tui::keymap::{self, Screen};
+use crate::text::{count, thousands};
+use crate::trace::Trace;
+use crate::tui::canvas::Canvas;
+use crate::tui::keymap::Screen;
 use crate::tui::live;
-use crate::tui::panes::{Room, SMALLEST, filter_line};
-use crate::tui::shelf::Side;
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{line, right};
+use crate::tui::panes::{Around, Room, SMALLEST, filter_line};
+use crate::tui::snapshot::{Report, Snapshot};
+use crate::tui::strip::Strip;
+use crate::tui::theme::Role;
+use crate::tui::worker::Sort;
 
 use super::{App, Overlay};
 
-/// A key in the footer: where it stands, and what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Footed {
-    pub x: u16,
-    pub width: u16,
-    pub key: &'static str,
-    pub label: &'static str,
-}
-
-impl Footed {
-    /// The key as shown, and what it does. A label `/l attempt` of the key `h` is shown as `h/l attempt`.
-    fn texts(&self, theme: &Theme) -> (String, &'static str) {
-        let key = theme.key_name(self.key);
-        match self.label.strip_prefix('/').and_then(|rest| rest.split_once(' ')) {
-            Some((other, label)) => (format!("{key}/{other}"), label),
-            None => (key, self.label),
-        }
-    }
-}
-
-/// An accuracy's interval where there is room for it.
-fn brackets(sum: &Sum, room: Room) -> String {
-    let limits = sum.interval().filter(|_| room == Room::Wide).map(Interval::limits);
-    limits.map_or_else(String::new, |(low, high)| {
-        let kind = if sum.has_repeats() { " by question" } else { "" };
-        format!(" [{}, {}]{kind}", percent(Some(low)), percent(Some(high)))
-    })
-}
-
 impl App {
     pub fn render(&self, frame: &mut Frame) {
-        let area = frame.area();
-        let buffer = frame.buffer_mut();
-        self.draw(buffer, area);
+        self.draw(frame.buffer_mut());
     }
 
-    /// Draws the frame into a buffer.
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect) {
+    /// Draws the frame into a buffer, in the size that the buffer has.
+    pub fn draw(&self, buffer: &mut Buffer) {
+        let area = buffer.area;
+        let mut canvas = Canvas::new(buffer, area, &self.theme);
         if area.width < 4 || area.height < 2 {
             return;
         }
-        let note = self.note_line();
         match self.screen() {
-            Screen::Question if Room::of(area) != Room::Tiny => {
-                let places = self.panes.question.places(area, &self.workspace, &self.theme);
-                self.panes
-                    .question
-                    .draw(buffer, area, &self.workspace, self.find.as_ref(), note, &self.theme);
-                self.draw_footer(buffer, places.footer);
-            }
             Screen::Question => {
-                self.panes
-                    .question
-                    .draw(buffer, area, &self.workspace, self.find.as_ref(), note, &self.theme);
+                let note = self.note_line(area);
+                self.panes.question.draw(&mut canvas, &self.around(), note);
             }
-            Screen::Compare => self.draw_compare(buffer, area),
+            Screen::Compare => self.draw_compare(&mut canvas),
             Screen::Lab => {
                 if let Some(lab) = &self.lab {
-                    lab.draw(buffer, area, &self.workspace, &self.theme);
+                    lab.draw(&mut canvas, &self.workspace);
                 }
-                self.draw_footer(buffer, crate::tui::lab::Places::of(area).footer);
             }
-            Screen::Live | Screen::Exam => self.draw_live(buffer, area),
-            Screen::Browse => self.draw_browse(buffer, area),
+            Screen::Live | Screen::Exam => self.draw_live(&mut canvas),
+            Screen::Browse => self.draw_browse(&mut canvas),
+            Screen::Runs => {
+                if let Some(runs) = &self.runs {
+                    runs.draw(&mut canvas);
+                }
+            }
         }
-        self.draw_overlay(buffer, area);
-        self.theme.finish(buffer);
+        self.draw_footer(&mut canvas);
+        self.draw_overlay(&mut canvas);
+        canvas.finish();
     }
 
-    fn draw_compare(&self, buffer: &mut Buffer, area: Rect) {
-        let rule = self.rule_of_b();
-        let side = self.compare.as_ref().map_or(Side::A, |compare| compare.side);
+    /// What texts are drawn with.
+    pub(super) fn around(&self) -> Around<'_> {
+        Around {
+            workspace: &self.workspace,
+            find: self.find.as_ref(),
+            theme: &self.theme,
+        }
+    }
+
+    fn draw_compare(&self, canvas: &mut Canvas) {
         match &self.compare {
-            Some(compare) => compare.draw(buffer, area, &self.around(&rule)),
-            None => {
-                let text = " pairing the two runs…";
-                line(buffer, area, 0, vec![Span::styled(text, self.theme.style(Role::Title))]);
-            }
+            Some(compare) => compare.draw(canvas, &self.around()),
+            None => canvas.line(0, canvas.strip().put(" pairing the two runs…", Role::Title)),
         }
-        self.draw_footer(buffer, Places::of(area, side).footer);
     }
 
-    fn draw_live(&self, buffer: &mut Buffer, area: Rect) {
+    fn draw_live(&self, canvas: &mut Canvas) {
         let Some(live) = &self.live else { return };
-        let body = Rect {
+        let area = canvas.area();
+        let mut body = canvas.at(Rect {
             height: area.height - 1,
             ..area
-        };
+        });
         if self.screen() == Screen::Exam {
-            live::render_full(buffer, body, live, live.focus(), &self.theme);
+            live::render_full(&mut body, live, live.focus());
         } else {
-            live::render_side_by_side(buffer, body, live, &self.theme);
-        }
-        let footer = Rect {
-            y: area.bottom() - 1,
-            height: 1,
-            ..area
-        };
-        self.draw_footer(buffer, footer);
-        let words = self.workspace.filter.words();
-        if !words.is_empty() && self.overlay.is_none() && self.message.is_none() {
-            let mut spans = vec![Span::styled(" filter ", self.theme.style(Role::Dim))];
-            spans.extend(filter_line::chips(&self.workspace.filter, &self.theme));
-            right(buffer, footer, 0, spans);
+            live::render_side_by_side(&mut body, live);
         }
     }
 
-    fn draw_browse(&self, buffer: &mut Buffer, area: Rect) {
-        let places = self.places();
-        let room = Room::of(area);
-        let theme = &self.theme;
-        self.draw_title(buffer, places.title, room);
-        self.draw_filter(buffer, places.filter, room);
-        let panes = &self.panes;
+    fn draw_browse(&self, canvas: &mut Canvas) {
+        let area = canvas.area();
+        let (places, room) = (self.places(area), Room::of(area));
+        self.draw_title(&mut canvas.at(places.title), room);
+        self.draw_filter(&mut canvas.at(places.filter), room);
+        let (panes, workspace) = (&self.panes, &self.workspace);
         let focus = panes.focus;
-        panes.rows.draw(buffer, places.rows, &self.workspace, focus == 4, theme);
+        panes
+            .rows
+            .draw(&mut canvas.at(places.rows).focus(focus == 4), workspace);
         if room != Room::Tiny {
-            panes.preview.draw(
-                buffer,
-                places.preview,
-                &self.workspace,
-                focus == 5,
-                self.find.as_ref(),
-                theme,
-            );
+            let mut preview = canvas.at(places.preview).focus(focus == 5);
+            panes.preview.draw(&mut preview, &self.around());
         }
         let is_wide = room == Room::Wide;
         let left = [(1, places.categories), (2, places.why), (3, places.letters)];
-        for (digit, place) in left
-            .into_iter()
-            .filter(|(digit, _)| is_wide || room == Room::Narrow && *digit == focus)
-        {
-            if !is_wide {
-                Clear.render(place, buffer);
+        for (digit, place) in left {
+            let is_over = room == Room::Narrow && digit == focus;
+            if !is_wide && !is_over {
+                continue;
             }
-            let focused = focus == digit;
+            let mut place = canvas.at(place).focus(digit == focus);
+            if is_over {
+                place.clear();
+            }
             match digit {
-                1 => panes.categories.draw(buffer, place, &self.workspace, focused, theme),
-                2 => panes.why.draw(buffer, place, &self.workspace, focused, theme),
-                _ => panes.letters.draw(buffer, place, &self.workspace, focused, theme),
+                1 => panes.categories.draw(&mut place, workspace),
+                2 => panes.why.draw(&mut place, workspace),
+                _ => panes.letters.draw(&mut place, workspace),
             }
         }
-        self.draw_footer(buffer, places.footer);
     }
 
-    fn draw_title(&self, buffer: &mut Buffer, area: Rect, room: Room) {
-        let theme = &self.theme;
+    fn draw_title(&self, canvas: &mut Canvas, room: Room) {
         let Some(snapshot) = self.workspace.snapshot.as_deref() else {
-            line(
-                buffer,
-                area,
-                0,
-                vec![Span::styled(" markbook · opening…", theme.style(Role::Title))],
-            );
+            canvas.line(0, canvas.strip().put(" markbook · opening…", Role::Title));
             return;
         };
-        let trace = &snapshot.trace;
-        let all = &snapshot.all;
-        let total = &all.total;
-        let name = match trace.path.as_ref().and_then(|path| path.file_name()) {
-            Some(file) if trace.name.is_empty() => file.to_string_lossy().into_owned(),
-            _ => trace.name.clone(),
-        };
+        let total = &snapshot.all.total;
         if room == Room::Tiny {
-            let text = format!(
-                " {} rows · too small for all panes ({}x{}): rows only",
-                thousands(total.rows()),
-                SMALLEST.0,
-                SMALLEST.1
-            );
-            line(buffer, area, 0, vec![Span::styled(text, theme.style(Role::Warning))]);
+            let (width, height) = SMALLEST;
+            let rows = count(total.rows(), "row");
+            let text = format!(" {rows} · too small for all panes ({width}x{height}): rows only");
+            canvas.line(0, canvas.strip().put(text, Role::Warning));
             return;
         }
-        let (accuracy, interval) = match all.one_exam() {
-            Some(one) => (format!("correct {}%", percent(one.accuracy())), brackets(one, room)),
-            // Exams have each their own accuracy, and none together.
-            None => {
-                let exams = all.exams_here();
-                let figures = exams
-                    .map(|(exam, sum)| format!("{} {}%", one_line(exam, 16, theme.ascii), percent(sum.accuracy())));
-                (figures.collect::<Vec<_>>().join(" · "), String::new())
-            }
-        };
-        let invalid = format!(" · [invalid] {}% ", percent(total.tally.invalid_rate()));
-        let end = vec![
-            Span::styled(accuracy, theme.style(Role::Correct)),
-            Span::styled(interval, theme.style(Role::Dim)),
-            Span::styled(invalid, theme.style(Role::Invalid)),
-        ];
-        let end_width: usize = end.iter().map(Span::width).sum();
-        let mut parts = vec![thousands(total.rows()) + if room == Room::Wide { " rows" } else { "" }];
-        if total.has_repeats() && room == Room::Wide {
-            let (rows, questions) = (total.rows() as f64, total.questions());
-            let per = rows / questions.max(1) as f64;
-            let per = match all.one_exam() {
-                None => String::new(),
-                Some(_) if (per - per.round()).abs() < 0.01 => format!(" × {per:.0}"),
-                Some(_) => format!(" × {per:.1}"),
-            };
-            parts.push(format!("{} questions{per}", thousands(questions)));
-        }
-        let exams = &snapshot.all.exams;
-        if let ([(exam, _)], Room::Wide) = (&exams[..], room)
-            && !exam.is_empty()
-        {
-            parts.push(exam.to_string());
-        }
-        if let Some(rule) = &trace.rule {
-            parts.push(format!("rule {rule}"));
-        }
-        let facts = format!(" · {}", parts.join(" · "));
-        let width = usize::from(area.width);
+        let end = score(canvas.strip(), &snapshot.all, room);
         let badge = self.badge(room);
-        let name = one_line(
-            &name,
-            width.saturating_sub(end_width + badge.width() + 3).min(40),
-            theme.ascii,
-        );
-        let taken = end_width + name.width() + badge.width() + 4;
-        let facts = one_line(&facts, width.saturating_sub(taken), theme.ascii);
-        let spans = vec![
-            Span::raw(" "),
-            Span::styled(name, theme.style(Role::Title)),
-            Span::styled(badge, theme.style(Role::Warning)),
-            Span::styled(format!(" {facts}"), theme.style(Role::Dim)),
-        ];
-        line(buffer, area, 0, spans);
-        right(buffer, area, 0, end);
+        let rest = canvas.width().saturating_sub(end.width() + badge.width() + 3);
+        let strip = canvas
+            .strip()
+            .text(" ")
+            .foreign(&title(&snapshot.trace), rest.min(40), Role::Title)
+            .put(badge, Role::Warning)
+            .text(" ");
+        let rest = canvas.width().saturating_sub(end.width() + strip.width() + 2);
+        let facts = format!(" · {}", facts(snapshot, room));
+        canvas.line(0, strip.foreign(&facts, rest, Role::Dim));
+        canvas.right(0, end);
     }
 
     /// What the check found, what is still being read, and whether the file is followed, in a few words.
@@ -259,230 +156,195 @@ impl App {
         if self.is_following {
             parts.push_str(" · following");
         }
-        let count = self.problems.as_ref().map_or(0, Vec::len);
-        match (count, room) {
+        if let Some(writing) = &self.writing {
+            parts.push_str(&format!(" · writing {}%", writing.share()));
+        }
+        let warnings = self.problems.as_ref().map_or(0, Vec::len);
+        match (warnings, room) {
             (0, _) => {}
-            (1, Room::Wide) => parts.push_str(" · check: 1 warning (I)"),
-            (_, Room::Wide) => parts.push_str(&format!(" · check: {count} warnings (I)")),
-            _ => parts.push_str(&format!(" · check: {count}")),
+            (_, Room::Wide) => parts.push_str(&format!(" · check: {} (I)", count(warnings, "warning"))),
+            _ => parts.push_str(&format!(" · {} (I)", count(warnings, "warning"))),
         }
         parts
     }
 
-    fn draw_filter(&self, buffer: &mut Buffer, area: Rect, room: Room) {
-        let theme = &self.theme;
-        let is_typing = matches!(self.overlay, Some(Overlay::Filter(_)));
-        if !is_typing {
-            let mut spans = vec![Span::styled(" filter ", theme.style(Role::Dim))];
-            if self.workspace.filter.words().is_empty() {
-                let hint = if room == Room::Tiny {
-                    "none"
-                } else {
-                    "none · / types one · i invalid · w wrong · c category"
-                };
-                spans.push(Span::styled(hint, theme.style(Role::Mark)));
-            } else {
-                spans.extend(filter_line::chips(&self.workspace.filter, theme));
-            }
-            line(buffer, area, 0, spans);
-        }
+    fn draw_filter(&self, canvas: &mut Canvas, room: Room) {
+        let strip = canvas.strip().dim(" filter ");
+        let strip = if self.workspace.filter.words().is_empty() {
+            let hint = match room {
+                Room::Tiny => "none",
+                _ => "none · / types one · i invalid · w wrong · c category",
+            };
+            strip.put(hint, Role::Mark)
+        } else {
+            filter_line::chips(strip, &self.workspace.filter)
+        };
+        canvas.line(0, strip);
         let Some(snapshot) = self.workspace.snapshot.as_deref() else {
             return;
         };
+        let view = &self.workspace.view;
+        let mut order = String::new();
+        if view.sort != Sort::File || view.is_reversed {
+            order = format!("by {}{} · ", view.sort.name(), if view.is_reversed { " ↓" } else { "" });
+        }
+        let shown = self.shown(snapshot, room);
+        let strip = canvas.strip().dim(format!("  {order}")).strong(format!("{shown} "));
+        canvas.right(0, strip);
+    }
+
+    /// How much of the trace is in sight, and how long finding it took.
+    fn shown(&self, snapshot: &Snapshot, room: Room) -> String {
         let selected = &self.workspace.selected;
         let total = &selected.report.total;
         let mut text = match room {
-            Room::Wide => {
-                let questions = if total.has_repeats() {
-                    format!(" · {} questions", thousands(total.questions()))
-                } else {
-                    String::new()
-                };
-                format!(
-                    "{} of {}{questions}",
-                    thousands(total.rows()),
-                    thousands(snapshot.rows().len())
-                )
-            }
+            Room::Wide => format!("{} of {}", thousands(total.rows()), thousands(snapshot.rows().len())),
             _ => thousands(total.rows()),
         };
+        if room == Room::Wide && total.has_repeats() {
+            text.push_str(&format!(" · {}", count(total.questions(), "question")));
+        }
         if !selected.is_complete && selected.searched > 0 {
             let share = selected.searched * 100 / snapshot.rows().len().max(1);
             text.push_str(&format!(" · searching {share}%"));
         } else if self.shows_time && self.workspace.is_current() && room != Room::Tiny {
             text.push_str(&format!(" · {} ms", selected.took.as_millis()));
         }
-        let view = &self.workspace.view;
-        let mut order = String::new();
-        if view.sort != crate::tui::worker::Sort::File || view.is_reversed {
-            order = format!("by {}{} · ", view.sort.name(), if view.is_reversed { " ↓" } else { "" });
-        }
-        let spans = vec![
-            Span::styled(format!("  {order}"), theme.style(Role::Dim)),
-            Span::styled(format!("{text} "), theme.style(Role::Strong)),
-        ];
-        right(buffer, area, 0, spans);
+        text
     }
 
-    fn draw_overlay(&self, buffer: &mut Buffer, area: Rect) {
-        let theme = &self.theme;
+    fn draw_overlay(&self, canvas: &mut Canvas) {
         match &self.overlay {
             Some(Overlay::Filter(typed)) => {
-                let places = self.places();
+                let area = canvas.area();
                 let place = match self.screen() {
-                    Screen::Browse => places.filter,
-                    _ => {
-                        let place = Rect {
-                            y: area.y,
-                            height: 1,
-                            ..area
-                        };
-                        Clear.render(place, buffer);
-                        place
-                    }
+                    Screen::Browse => self.places(area).filter,
+                    _ => Rect { height: 1, ..area },
                 };
-                typed.draw(buffer, place, area, theme);
+                typed.draw(canvas, place);
             }
-            Some(Overlay::Picker(picker)) => picker.draw(buffer, area, theme),
-            Some(Overlay::Export(dialog)) => dialog.draw(buffer, area, theme),
-            Some(Overlay::About(about)) => about.draw(buffer, area, theme),
-            Some(Overlay::Quit) => self.draw_quit(buffer, area),
+            Some(Overlay::Picker(picker)) => picker.draw(canvas),
+            Some(Overlay::Export(dialog)) => dialog.draw(canvas),
+            Some(Overlay::About(about)) => about.draw(canvas),
+            Some(Overlay::Watch(watch)) => {
+                if let Some(live) = &self.live {
+                    watch.draw(canvas, live);
+                }
+            }
+            Some(Overlay::Quit) => self.draw_quit(canvas),
             _ => {}
         }
     }
 
-    fn draw_quit(&self, buffer: &mut Buffer, area: Rect) {
-        let theme = &self.theme;
-        let place = crate::tui::widgets::centered(area, 62, 5);
-        if !self.is_working() {
-            let inner = crate::tui::widgets::window(buffer, place, "Notes could not be kept", "", theme);
+    fn draw_quit(&self, canvas: &mut Canvas) {
+        let (title, text, key, way) = if self.is_working() {
+            let text = "Everything finished so far is saved; --resume goes on.";
+            ("A run is at work", text, "s", " stop and save and quit     ")
+        } else if self.writing.is_some() {
+            let text = "What is written so far would be lost.";
+            ("An export is being written", text, "y", " quit all the same     ")
+        } else {
             let text = "Marks and notes of this session would be lost.";
-            line(buffer, inner, 0, vec![Span::raw(text)]);
-            let spans = vec![
-                Span::styled("y", theme.style(Role::Key)),
-                Span::raw(" quit all the same     "),
-                Span::styled("Esc", theme.style(Role::Key)),
-                Span::raw(" stay"),
-            ];
-            line(buffer, inner, 2, spans);
-            return;
-        }
-        let inner = crate::tui::widgets::window(buffer, place, "A run is at work", "", theme);
-        line(
-            buffer,
-            inner,
-            0,
-            vec![Span::raw("Everything finished so far is saved; --resume goes on.")],
-        );
-        let spans = vec![
-            Span::styled("s", theme.style(Role::Key)),
-            Span::raw(" stop and save and quit     "),
-            Span::styled("Esc", theme.style(Role::Key)),
-            Span::raw(" stay"),
-        ];
-        line(buffer, inner, 2, spans);
-    }
-
-    pub(super) fn draw_footer(&self, buffer: &mut Buffer, area: Rect) {
-        let theme = &self.theme;
-        match &self.overlay {
-            Some(Overlay::Command(input)) => {
-                let mut spans = vec![Span::styled(" :", theme.style(Role::Key))];
-                spans.extend(input.spans(usize::from(area.width) / 2, theme));
-                let hints = self.command_hints(&input.text);
-                let hints: Vec<String> = hints
-                    .iter()
-                    .take(8)
-                    .map(|hint| one_line(hint, 30, theme.ascii))
-                    .collect();
-                spans.push(Span::styled(format!("   {}", hints.join("  ")), theme.style(Role::Dim)));
-                line(buffer, area, 0, spans);
-                return;
-            }
-            Some(Overlay::Note(_, input)) if self.note_line().is_none() => {
-                let mut spans = vec![Span::styled(" note ", theme.style(Role::Key))];
-                spans.extend(input.spans(usize::from(area.width).saturating_sub(40), theme));
-                spans.push(Span::styled("   ⏎ keeps · Esc", theme.style(Role::Dim)));
-                line(buffer, area, 0, spans);
-                return;
-            }
-            Some(Overlay::Find(input)) => {
-                let mut spans = vec![Span::styled(" find ", theme.style(Role::Key))];
-                spans.extend(input.spans(usize::from(area.width) / 2, theme));
-                spans.push(Span::styled(
-                    "   in the text on screen · n next · Esc",
-                    theme.style(Role::Dim),
-                ));
-                line(buffer, area, 0, spans);
-                return;
-            }
-            _ => {}
-        }
-        if let Some(message) = &self.message {
-            let role = if message.is_warning {
-                Role::Warning
-            } else {
-                Role::Strong
-            };
-            let text = one_line(&message.text, usize::from(area.width).saturating_sub(2), theme.ascii);
-            line(
-                buffer,
-                area,
-                0,
-                vec![Span::styled(format!(" {text}"), theme.style(role))],
-            );
-            return;
-        }
-        for footed in self.footer(area) {
-            let (key, label) = footed.texts(theme);
-            let place = Rect {
-                x: area.x + footed.x,
-                width: footed.width,
-                ..area
-            };
-            let spans = vec![
-                Span::styled(key, theme.style(Role::Key)),
-                Span::styled(format!(" {label}"), theme.style(Role::Dim)),
-            ];
-            line(buffer, place, 0, spans);
-        }
-    }
-
-    /// The keys that fit into the footer; `?` is always among them.
-    pub(super) fn footer(&self, area: Rect) -> Vec<Footed> {
-        let gap = if area.width >= 100 { 2 } else { 1 };
-        let mut labelled: Vec<(&'static str, &'static str)> = keymap::bindings(self.screen())
-            .filter(|binding| !binding.label.is_empty())
-            .map(|binding| (binding.keys[0], binding.label))
-            .collect();
-        let width = |(key, label): &(&'static str, &'static str)| {
-            let (key, label) = Footed {
-                x: 0,
-                width: 0,
-                key,
-                label,
-            }
-            .texts(&self.theme);
-            (key.width() + 1 + label.width()) as u16 + gap
+            ("Notes could not be kept", text, "y", " quit all the same     ")
         };
-        let mut total: u16 = 1 + labelled.iter().map(width).sum::<u16>();
-        while total > area.width && labelled.len() > 1 {
-            let drop = labelled.iter().rposition(|(key, _)| *key != "?").unwrap_or(0);
-            total -= width(&labelled.remove(drop));
-        }
-        let mut x = 1;
-        labelled
-            .iter()
-            .map(|entry| {
-                let footed = Footed {
-                    x,
-                    width: width(entry) - gap,
-                    key: entry.0,
-                    label: entry.1,
-                };
-                x += width(entry);
-                footed
-            })
-            .collect()
+        let mut inner = canvas.window((62, 5), title, "");
+        inner.line(0, inner.strip().text(text));
+        let strip = inner.strip().put(key, Role::Key).text(way);
+        inner.line(2, strip.put("Esc", Role::Key).text(" stay"));
     }
+
+    /// The lowest line: what is typed there, what was said last, or the keys.
+    fn draw_footer(&self, canvas: &mut Canvas) {
+        let area = canvas.area();
+        let has_note_line = self.note_line(area).is_some();
+        let mut canvas = canvas.at(self.footer_area(area));
+        let strip = canvas.strip();
+        let width = canvas.width();
+        match (&self.overlay, &self.message) {
+            (Some(Overlay::Command(input)), _) => {
+                let ascii = canvas.theme.ascii;
+                let hints = self.command_hints(&input.text);
+                let hints: Vec<String> = hints.iter().take(8).map(|hint| one_line(hint, 30, ascii)).collect();
+                let strip = input.onto(strip.put(" :", Role::Key), width / 2);
+                canvas.line(0, strip.dim(format!("   {}", hints.join("  "))));
+            }
+            (Some(Overlay::Note(_, input)), _) if !has_note_line => {
+                let strip = input.onto(strip.put(" note ", Role::Key), width.saturating_sub(40));
+                canvas.line(0, strip.dim("   ⏎ keeps · Esc"));
+            }
+            (Some(Overlay::Find(input)), _) => {
+                let strip = input.onto(strip.put(" find ", Role::Key), width / 2);
+                canvas.line(0, strip.dim("   on this screen · n next · Esc"));
+            }
+            (_, Some(message)) => {
+                let role = if message.is_warning {
+                    Role::Warning
+                } else {
+                    Role::Strong
+                };
+                let strip = strip.text(" ").foreign(&message.text, width.saturating_sub(2), role);
+                canvas.line(0, strip);
+            }
+            _ => self.draw_keys(&mut canvas),
+        }
+    }
+}
+
+/// What a trace is called.
+fn title(trace: &Trace) -> String {
+    match trace.path.as_ref().and_then(|path| path.file_name()) {
+        Some(file) if trace.name.is_empty() => file.to_string_lossy().into_owned(),
+        _ => trace.name.clone(),
+    }
+}
+
+/// Accuracy with its interval, and the share of invalid rows; exams have each their own accuracy, and none together.
+fn score<'t>(strip: Strip<'t>, all: &Report, room: Room) -> Strip<'t> {
+    let strip = match all.one_exam() {
+        Some(one) => strip
+            .put(format!("correct {}%", percent(one.accuracy())), Role::Correct)
+            .dim(brackets(one, room)),
+        None => all.exams_here().enumerate().fold(strip, |strip, (at, (exam, sum))| {
+            let gap = if at > 0 { " · " } else { "" };
+            let strip = strip.put(gap, Role::Correct).foreign(exam, 16, Role::Correct);
+            strip.put(format!(" {}%", percent(sum.accuracy())), Role::Correct)
+        }),
+    };
+    let invalid = percent(all.total.tally.invalid_rate());
+    strip.put(format!(" · [invalid] {invalid}% "), Role::Invalid)
+}
+
+/// An accuracy's interval where there is room for it.
+fn brackets(sum: &Sum, room: Room) -> String {
+    let limits = sum.interval().filter(|_| room == Room::Wide).map(Interval::limits);
+    limits.map_or_else(String::new, |(low, high)| {
+        let kind = if sum.has_repeats() { " by question" } else { "" };
+        format!(" [{}, {}]{kind}", percent(Some(low)), percent(Some(high)))
+    })
+}
+
+/// Rows, questions, exam and rule of a trace.
+fn facts(snapshot: &Snapshot, room: Room) -> String {
+    let (all, total) = (&snapshot.all, &snapshot.all.total);
+    let is_wide = room == Room::Wide;
+    let mut parts = vec![if is_wide {
+        count(total.rows(), "row")
+    } else {
+        thousands(total.rows())
+    }];
+    if total.has_repeats() && is_wide {
+        let per = total.rows() as f64 / total.questions().max(1) as f64;
+        let digits = usize::from((per - per.round()).abs() >= 0.01);
+        let per = all.one_exam().map_or(String::new(), |_| format!(" × {per:.digits$}"));
+        parts.push(format!("{}{per}", count(total.questions(), "question")));
+    }
+    if let ([(exam, _)], true) = (&all.exams[..], is_wide)
+        && !exam.is_empty()
+    {
+        parts.push(exam.to_string());
+    }
+    if let Some(rule) = &snapshot.trace.rule {
+        parts.push(format!("rule {rule}"));
+    }
+    parts.join(" · ")
 }

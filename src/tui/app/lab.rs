@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::joined::Run;
+use crate::trace::Trace;
 use crate::tui::keymap::{Action, Screen};
 use crate::tui::lab::{Lab, LabReport, Places};
 use crate::tui::worker::{Request, Stage};
@@ -72,8 +73,9 @@ impl App {
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Enter | KeyCode::Esc => lab.is_typing = false,
-            KeyCode::Char('c') if control => lab.is_typing = false,
+            KeyCode::Enter => lab.keep(),
+            KeyCode::Esc => self.restore_lab(),
+            KeyCode::Char('c') if control => self.restore_lab(),
             KeyCode::Down => lab.step(1),
             KeyCode::Up => lab.step(-1),
             KeyCode::Tab => lab.next_kind(),
@@ -84,6 +86,13 @@ impl App {
             }
         }
         true
+    }
+
+    /// The rule is again what it was before it was edited.
+    fn restore_lab(&mut self) {
+        if self.lab.as_mut().is_some_and(Lab::restore) {
+            self.ask_lab();
+        }
     }
 
     pub(super) fn paste_into_lab(&mut self, text: &str) -> bool {
@@ -98,7 +107,7 @@ impl App {
         true
     }
 
-    pub(super) fn act_lab(&mut self, action: Action, key: &str) {
+    pub(super) fn act_lab(&mut self, action: Action) {
         let page = Places::of(self.area).listed() as isize;
         let Some(lab) = &mut self.lab else { return };
         match action {
@@ -111,8 +120,7 @@ impl App {
             Action::First => lab.step(isize::MIN / 2),
             Action::Last => lab.step(isize::MAX / 2),
             Action::NextPane => lab.next_kind(),
-            Action::Digit => lab.set_kind(key.parse::<usize>().unwrap_or(1).saturating_sub(1)),
-            Action::Lab => lab.is_typing = true,
+            Action::Lab => lab.edit(),
             Action::PageText => lab.scroll += usize::from(Places::of(self.area).text.height.saturating_sub(3)).max(1),
             Action::Open => {
                 let place = lab.row_in_sight().and_then(|row| self.workspace.place(row));
@@ -133,8 +141,11 @@ impl App {
         };
         let trace = Arc::clone(&snapshot.trace);
         if argument == "off" {
-            match self.stored.take() {
-                Some(stored) => self.show_picks(stored),
+            match self.stored.clone() {
+                Some(stored) => {
+                    self.workspace.keep_rule(trace, "the stored picks".to_owned());
+                    self.show_rule(stored);
+                }
                 None => self.say("the stored picks are shown"),
             }
             return;
@@ -151,25 +162,35 @@ impl App {
     pub(super) fn adopted(&mut self, run: Result<Box<Run>, String>) {
         match run {
             Ok(run) => {
-                if self.stored.is_none() {
-                    self.stored = self
-                        .workspace
-                        .snapshot
-                        .as_deref()
-                        .map(|snapshot| Arc::clone(&snapshot.trace));
-                }
                 let name = run.trace.rule.clone().unwrap_or_default();
-                self.show_picks(run.trace);
-                self.say(format!(
-                    "picks as {name} reads them; exports carry them beside the stored ones; :adopt off goes back"
-                ));
+                if let Some(snapshot) = self.workspace.snapshot.as_deref() {
+                    let before = Arc::clone(&snapshot.trace);
+                    self.workspace.keep_rule(before, format!("rule {name}"));
+                }
+                self.show_rule(run.trace);
+                self.say(format!("picks now read by {name}; :adopt off restores"));
             }
             Err(error) => self.warn(error),
         }
     }
 
+    /// Shows the same rows as another rule reads them, or as the file stores them.
+    pub(super) fn show_rule(&mut self, trace: Arc<Trace>) {
+        let now = self
+            .workspace
+            .snapshot
+            .as_deref()
+            .map(|snapshot| Arc::clone(&snapshot.trace));
+        self.stored = match self.stored.take() {
+            Some(stored) if Arc::ptr_eq(&stored, &trace) => None,
+            Some(stored) => Some(stored),
+            None => now,
+        };
+        self.show_picks(trace);
+    }
+
     /// Shows the same rows with other picks.
-    fn show_picks(&mut self, trace: Arc<crate::trace::Trace>) {
+    fn show_picks(&mut self, trace: Arc<Trace>) {
         if self.compare.is_some() {
             self.compares_first = true;
         }

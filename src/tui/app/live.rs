@@ -128,13 +128,10 @@ impl App {
                     Action::PageDown => live.page(1, 1),
                     Action::PageUp => live.page(-1, 1),
                     Action::First => live.to_newest(),
-                    Action::Last => live.to_oldest(),
+                    Action::Last => live.to_last(),
                     Action::NextPane => live.next_exam(),
                     Action::Digit => live.set_focus(key.parse::<usize>().unwrap_or(1) - 1),
-                    Action::Follow => live.follow(),
-                    Action::PageText => live.toggle_hold(),
-                    Action::Sort => live.next_order(),
-                    Action::Weigh => live.toggle_weight(),
+                    Action::Follow => live.toggle_hold(),
                     _ => {}
                 }
             }
@@ -143,12 +140,35 @@ impl App {
 
     fn open_from_feed(&mut self) {
         let Some(live) = &mut self.live else { return };
+        if let Some(watch) = live.running_under_cursor() {
+            self.overlay = Some(Overlay::Watch(watch));
+            return;
+        }
         let Some((exam, row)) = live.row_under_cursor() else {
             return;
         };
         live.take_hold();
         match live.trace_row(exam, row).and_then(|row| self.workspace.place(row)) {
             Some(at) => {
+                self.workspace.cursor.at = at;
+                self.open_question();
+            }
+            None => self.say("this row has just landed; once more in a moment"),
+        }
+    }
+
+    /// The answer that was watched, once it has landed.
+    pub(super) fn open_watched(&mut self) {
+        let Some(Overlay::Watch(watch)) = &self.overlay else {
+            return;
+        };
+        let landed = self.live.as_ref().and_then(|live| watch.landed(live));
+        let Some((exam, row)) = landed else { return };
+        let live = self.live.as_ref();
+        let place = live.and_then(|live| self.workspace.place(live.trace_row(exam, row)?));
+        match place {
+            Some(at) => {
+                self.overlay = None;
                 self.workspace.cursor.at = at;
                 self.open_question();
             }
@@ -219,7 +239,7 @@ impl App {
     }
 
     pub(super) fn quit(&mut self) {
-        if self.is_working() || self.has_unkept_notes {
+        if self.is_working() || self.has_unkept_notes || self.writing.is_some() {
             self.overlay = Some(Overlay::Quit);
         } else {
             self.effect(Effect::Exit(How::Done));

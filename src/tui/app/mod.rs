@@ -4,12 +4,14 @@ mod browse;
 mod command;
 mod compare;
 mod draw;
+mod footer;
 mod lab;
 mod live;
 mod mouse;
 mod notes;
 mod opened;
 mod question;
+mod runs;
 mod typed;
 mod view;
 
@@ -31,14 +33,15 @@ use super::Options;
 use super::compare::{Compare, Paired, Tallied};
 use super::keymap::{self, Action, Screen};
 use super::lab::Lab;
-use super::live::Live;
+use super::live::{Live, Watch};
 use super::panes::about::About;
-use super::panes::export::{Dialog, Sizes};
+use super::panes::export::{Dialog, Sizes, Writing};
 use super::panes::filter_line::FilterLine;
 use super::panes::output::Find;
 use super::panes::picker::Picker;
 use super::panes::question::Question;
 use super::panes::{categories, letters, preview, rows, why};
+use super::runs::{Runs, Totals};
 use super::shelf::Side;
 use super::theme::Theme;
 use super::view::Place;
@@ -63,8 +66,10 @@ pub enum Event {
     Run(Box<run::Update>),
     /// The run told its last.
     RunGone,
-    /// Rows and path, or why nothing was written.
-    Exported(Result<(usize, u64, PathBuf), String>),
+    /// An export ended.
+    Exported(Result<Exported, String>),
+    /// The runs were counted, exam by exam, in the order in which that was asked.
+    RunsCounted(Vec<Totals>),
     /// About how many bytes a row takes in each format, and how many rows the whole questions have.
     Estimated([f64; crate::export::FORMATS], usize),
     /// Causes and marks of every row, and of which reading of the trace.
@@ -96,7 +101,9 @@ pub enum Effect {
     Copy(String),
     Export(Box<Order>),
     /// Writes pairs of two runs.
-    ExportPairs(Arc<Paired>, Arc<Vec<(u32, u32)>>, PathBuf, bool),
+    ExportPairs(Box<PairOrder>),
+    /// Counts runs, exam by exam.
+    CountRuns(Vec<Arc<Trace>>),
     /// Reads every output whose causes and marks are not known.
     Diagnose {
         trace: Arc<Trace>,
@@ -148,6 +155,23 @@ pub enum How {
     Signal(u8),
 }
 
+/// What was written where.
+#[derive(Debug)]
+pub struct Exported {
+    /// Rows, or pairs of rows.
+    pub written: crate::export::Written,
+    pub path: PathBuf,
+}
+
+/// Which pairs of two runs are to be written where.
+#[derive(Debug)]
+pub struct PairOrder {
+    pub paired: Arc<Paired>,
+    pub pairs: Arc<Vec<(u32, u32)>>,
+    pub path: PathBuf,
+    pub force: bool,
+}
+
 /// What is to be written where.
 #[derive(Debug)]
 pub struct Order {
@@ -169,6 +193,8 @@ enum Overlay {
     /// A note on a row.
     Note(u32, Input),
     About(About),
+    /// An answer that is being written.
+    Watch(Watch),
     /// Asks whether a run at work is to be stopped, or notes that could not be kept are to be lost.
     Quit,
 }
@@ -243,6 +269,10 @@ pub struct App {
     has_unreadable_notes: bool,
     /// Notes that are not written yet, or could not be.
     has_unkept_notes: bool,
+    /// The runs that were opened, where they are more than two.
+    runs: Option<Runs>,
+    /// An export that is being written.
+    writing: Option<Writing>,
     /// Whether times are shown; off where the screen must be the same every time.
     shows_time: bool,
     effects: Vec<Effect>,
@@ -284,6 +314,8 @@ impl App {
             shown: None,
             has_unreadable_notes: false,
             has_unkept_notes: false,
+            runs: None,
+            writing: None,
             shows_time: true,
             effects: Vec::new(),
         };
@@ -347,6 +379,11 @@ impl App {
             }
             Event::Fetched(fetched) => self.workspace.take_fetched(fetched),
             Event::Exported(outcome) => self.exported(outcome),
+            Event::RunsCounted(totals) => {
+                if let Some(runs) = &mut self.runs {
+                    runs.totals = totals;
+                }
+            }
             Event::Estimated(bytes, whole_questions) => {
                 if let Some(Overlay::Export(dialog)) = &mut self.overlay {
                     dialog.sizes.bytes_a_row = Some(bytes);
@@ -442,6 +479,8 @@ impl App {
             Action::Quit if self.screens.len() > 1 => self.back(),
             Action::Quit | Action::QuitNow => self.quit(),
             Action::Back => self.back(),
+            Action::Why => self.say_why(),
+            _ if self.screen() == Screen::Runs => self.act_runs(action),
             Action::Mark => self.mark(),
             Action::NextMark => self.next_mark(),
             Action::Note => self.open_note(),
@@ -457,27 +496,31 @@ impl App {
             _ => match self.screen() {
                 Screen::Browse => self.act_browse(action, key),
                 Screen::Question => self.act_question(action, key),
-                Screen::Compare => self.act_compare(action),
-                Screen::Lab => self.act_lab(action, key),
+                Screen::Compare => self.act_compare(action, key),
+                Screen::Lab => self.act_lab(action),
                 Screen::Live | Screen::Exam => self.act_live(action, key),
+                Screen::Runs => {}
             },
         }
     }
 
-    /// One level back; at the top nothing happens.
+    /// One level back; at the top of Browse the filter goes.
     fn back(&mut self) {
-        match self.screen() {
-            Screen::Question if self.panes.question.prompt.is_some() => self.panes.question.prompt = None,
-            Screen::Compare if self.compare.as_ref().is_some_and(|compare| compare.changed.is_some()) => {
-                if let Some(compare) = &mut self.compare {
-                    compare.changed = None;
-                }
-            }
+        let screen = self.screen();
+        let is_top = self.screens.len() == 1;
+        let has_filter = !self.workspace.view.filter.trim().is_empty();
+        let question = &mut self.panes.question;
+        match screen {
+            Screen::Question if question.prompt.is_some() => question.prompt = None,
+            Screen::Question if question.reads_question => question.reads_question = false,
+            Screen::Compare if self.compare.as_mut().is_some_and(Compare::step_back) => {}
             _ if self.find.take().is_some() => {}
             Screen::Browse if self.panes.focus != 4 => self.panes.focus = 4,
-            _ if self.screens.len() > 1 && self.screens.pop() == Some(Screen::Browse) => {
-                self.leave_landed();
+            Screen::Browse if is_top && has_filter => {
+                self.show_filter(String::new());
+                self.say("the filter is cleared; u brings it back");
             }
+            _ if !is_top && self.screens.pop() == Some(Screen::Browse) => self.leave_landed(),
             _ => {}
         }
     }
@@ -487,7 +530,7 @@ impl App {
         if self.arrival.is_some() {
             self.arrive();
         }
-        let places = self.places();
+        let places = self.places(self.area);
         let height = rows::Rows::height(places.rows);
         let shown = self.workspace.selected.rows.len();
         self.workspace.cursor.settle(shown, height);
@@ -547,7 +590,7 @@ impl App {
     /// The same on Compare: gives the rows listed there, and adds those that are read.
     fn settle_compare(&mut self, read: &mut Vec<u32>) -> Option<Vec<u32>> {
         let compare = self.compare.as_mut()?;
-        let height = super::compare::Places::of(self.area, compare.side).listed();
+        let height = compare.places(self.area).listed();
         compare.settle(height);
         read.extend(compare.read_of_a());
         let top = compare.cursor().top;
@@ -559,13 +602,13 @@ impl App {
         Some(listed)
     }
 
-    fn places(&self) -> super::panes::Places {
+    fn places(&self, area: Rect) -> super::panes::Places {
         let lines = self
             .workspace
             .snapshot
             .as_deref()
             .map_or(4, |snapshot| categories::entries(snapshot).len());
-        super::panes::Places::of(self.area, lines)
+        super::panes::Places::of(area, lines)
     }
 
     fn sizes(&self) -> Sizes {
@@ -608,6 +651,7 @@ impl App {
     pub fn patience(&self) -> Duration {
         match &self.live {
             Some(live) if !live.is_over() => Duration::from_millis(250),
+            _ if self.writing.is_some() => Duration::from_millis(250),
             _ => Duration::from_hours(1),
         }
     }

@@ -3,7 +3,6 @@
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use crate::tui::compare::Places;
 use crate::tui::keymap::{self, Screen};
 use crate::tui::panes::Room;
 use crate::tui::shelf::Side;
@@ -44,40 +43,28 @@ impl App {
             }
             (Screen::Question, None, true) => {
                 self.focus_output(at);
-                let footer = self
-                    .panes
-                    .question
-                    .places(self.area, &self.workspace, &self.theme)
-                    .footer;
-                self.click_footer(at, footer);
+                self.click_footer(at);
             }
             (Screen::Lab, Some(by), _) => {
                 if let Some(lab) = &mut self.lab {
                     lab.step(by);
                 }
             }
-            (Screen::Lab, None, true) => self.click_footer(at, crate::tui::lab::Places::of(self.area).footer),
+            (Screen::Lab, None, true) => self.click_footer(at),
             (Screen::Compare, wheel, is_click) => self.mouse_compare(at, wheel, is_click),
             (Screen::Live | Screen::Exam, Some(by), _) => {
                 if let Some(live) = &mut self.live {
                     live.step(by);
                 }
             }
-            (Screen::Live | Screen::Exam, None, true) => {
-                let footer = Rect {
-                    y: self.area.bottom().saturating_sub(1),
-                    height: 1,
-                    ..self.area
-                };
-                self.click_footer(at, footer);
-            }
+            (Screen::Live | Screen::Exam, None, true) => self.click_footer(at),
             _ => {}
         }
     }
 
     fn mouse_compare(&mut self, at: Position, wheel: Option<isize>, is_click: bool) {
         let Some(compare) = &mut self.compare else { return };
-        let places = Places::of(self.area, compare.side);
+        let places = compare.places(self.area);
         for (side, place) in [(Side::A, places.a), (Side::B, places.b)] {
             if place.contains(at) {
                 compare.side = side;
@@ -86,6 +73,9 @@ impl App {
         if let Some(by) = wheel {
             if places.list.contains(at) {
                 compare.step(by);
+            } else if places.categories.contains(at) {
+                let count = compare.tallied.comparison.categories.len();
+                compare.category.step(by, count);
             } else {
                 self.scroll_pair(&places, by);
             }
@@ -96,7 +86,7 @@ impl App {
             let cursor = compare.cursor();
             compare.step((cursor.top + line) as isize - cursor.at as isize);
         } else if is_click {
-            self.click_footer(at, places.footer);
+            self.click_footer(at);
         }
     }
 
@@ -110,7 +100,7 @@ impl App {
     }
 
     fn pane_at(&self, at: Position) -> Option<usize> {
-        let places = self.places();
+        let places = self.places(self.area);
         let is_over = Room::of(self.area) == Room::Narrow;
         let left = [(1, places.categories), (2, places.why), (3, places.letters)];
         let over = left
@@ -122,8 +112,8 @@ impl App {
     }
 
     fn click_browse(&mut self, at: Position) {
-        let places = self.places();
-        self.click_footer(at, places.footer);
+        let places = self.places(self.area);
+        self.click_footer(at);
         if places.filter.contains(at) {
             self.open_filter();
             return;
@@ -179,7 +169,8 @@ impl App {
         }
     }
 
-    fn click_footer(&mut self, at: Position, footer: Rect) {
+    fn click_footer(&mut self, at: Position) {
+        let footer = self.footer_area(self.area);
         if !footer.contains(at) || self.message.is_some() {
             return;
         }
@@ -197,16 +188,18 @@ impl App {
         let (Some(snapshot), Some(row)) = (self.workspace.snapshot.as_deref(), self.panes.question.row) else {
             return;
         };
-        let area = self.outputs_area();
+        let places = self.question_places();
         let count = snapshot.attempts(row).len();
-        let column = self
-            .panes
-            .question
-            .columns(area, count)
-            .into_iter()
-            .find(|(_, place)| place.contains(at));
+        if places.question.contains(at) {
+            let is_cut = self.panes.question.is_cut(&places, &self.around());
+            self.panes.question.reads_question = is_cut;
+            return;
+        }
+        let columns = self.panes.question.columns(places.outputs, count);
+        let column = columns.into_iter().find(|(_, place)| place.contains(at));
         if let Some((attempt, _)) = column {
             self.panes.question.attempt = attempt;
+            self.panes.question.reads_question = false;
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Rect;
 
 use crate::tui::keymap::Screen;
 use crate::tui::widgets::Input;
@@ -12,7 +13,7 @@ use super::{App, Effect, Overlay};
 impl App {
     pub(super) fn mark(&mut self) {
         let Some(row) = self.row_in_sight() else { return };
-        let request = self.workspace.annotate(row, |note| note.marked = !note.marked);
+        let request = self.workspace.annotate(row, "mark", |note| note.marked = !note.marked);
         self.ask(request);
         self.keep_notes();
         let count = self.workspace.notes.marked().count();
@@ -57,7 +58,7 @@ impl App {
                 if text == self.workspace.notes.text(row) {
                     return;
                 }
-                let request = self.workspace.annotate(row, |note| note.note = text);
+                let request = self.workspace.annotate(row, "note", |note| note.note = text);
                 self.ask(request);
                 self.keep_notes();
                 self.say("note kept  (note:WORD filters, u takes it back)");
@@ -98,7 +99,7 @@ impl App {
             _ => return false,
         };
         let Some(row) = self.row_in_sight() else { return true };
-        let request = self.workspace.annotate(row, |note| note.label = Some(letter));
+        let request = self.workspace.annotate(row, "answer", |note| note.label = Some(letter));
         self.ask(request);
         self.keep_notes();
         let key = self
@@ -155,8 +156,8 @@ impl App {
     }
 
     /// The note that is typed on the Question screen, which has a line for it.
-    pub(super) fn note_line(&self) -> Option<&Input> {
-        let has_line = self.screen() == Screen::Question && self.area.height >= 20;
+    pub(super) fn note_line(&self, area: Rect) -> Option<&Input> {
+        let has_line = self.screen() == Screen::Question && area.height >= 20;
         match &self.overlay {
             Some(Overlay::Note(_, input)) if has_line => Some(input),
             _ => None,

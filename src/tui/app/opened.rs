@@ -52,7 +52,12 @@ impl App {
             }
         }
         let is_wanted = stage == Stage::Whole && !self.arrives_in_browse();
-        self.compares_first = !self.others.is_empty() && (self.compare.is_some() || is_wanted);
+        let is_list = is_wanted && self.others.len() > 1 && self.compare.is_none() && !self.arrives_in_compare();
+        self.compares_first = !self.others.is_empty() && !is_list && (self.compare.is_some() || is_wanted);
+        if is_list {
+            let others = self.others.iter().map(|run| Arc::clone(&run.trace));
+            self.list_runs(std::iter::once(Arc::clone(&first.trace)).chain(others).collect());
+        }
         self.take_trace(first.trace, stage);
     }
 

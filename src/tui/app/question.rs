@@ -1,16 +1,16 @@
 //! What keys do on Question.
 
-use ratatui::layout::Rect;
-
-use crate::tui::keymap::Action;
+use crate::tui::keymap::{Action, Screen};
+use crate::tui::panes::Around;
+use crate::tui::panes::question::{Places, Question};
 use crate::tui::reading::Reading;
 
 use super::App;
 
 impl App {
     pub(super) fn act_question(&mut self, action: Action, key: &str) {
-        let area = self.outputs_area();
-        let half = self.panes.question.half_page(area);
+        let places = self.question_places();
+        let half = self.panes.question.half_page(&places);
         match action {
             Action::Down => self.scroll_question(1),
             Action::Up => self.scroll_question(-1),
@@ -20,13 +20,10 @@ impl App {
             Action::PageUp => self.scroll_question(-half * 2),
             Action::First => self.scroll_question(isize::MIN / 2),
             Action::Last => self.scroll_question(isize::MAX / 2),
-            Action::PageText => self.panes.question.page(area, &self.workspace, &self.theme),
+            Action::PageText => self.with_question(|question, around| question.page(&places, around)),
+            Action::NextPane => self.turn_to_question(&places),
             Action::Left => self.to_attempt(-1),
-            Action::Right | Action::NextPane => {
-                let count = self.attempts();
-                let wraps = action == Action::NextPane && self.panes.question.attempt + 1 >= count;
-                self.to_attempt(if wraps { -(count as isize) } else { 1 });
-            }
+            Action::Right => self.to_attempt(1),
             Action::Digit => {
                 let wanted: i64 = key.parse().unwrap_or(0);
                 self.to_attempt_number(wanted);
@@ -36,11 +33,7 @@ impl App {
             Action::Fold => self.panes.question.unfolded = !self.panes.question.unfolded,
             Action::Arrange => {
                 let count = self.attempts();
-                self.panes.question.next_arrangement(area, count);
-            }
-            Action::Attempts => {
-                let count = self.attempts();
-                self.panes.question.toggle_one(area, count);
+                self.panes.question.next_arrangement(places.outputs, count);
             }
             Action::Prompt => {
                 self.panes.question.prompt = match self.panes.question.prompt {
@@ -50,25 +43,39 @@ impl App {
             }
             Action::FindNext => self.next_place(true),
             Action::FindPrevious => self.next_place(false),
-            Action::Why => self.say_why(),
             _ => {}
         }
     }
 
-    /// Where the outputs stand.
-    pub(super) fn outputs_area(&self) -> Rect {
-        self.panes
-            .question
-            .places(self.area, &self.workspace, &self.theme)
-            .outputs
+    /// Where the parts of the screen stand, as far as the size of the terminal is known.
+    pub(super) fn question_places(&self) -> Places {
+        self.panes.question.places(self.area, &self.around())
+    }
+
+    /// Lets the question's own state change by what is around it.
+    fn with_question<T>(&mut self, change: impl FnOnce(&mut Question, &Around) -> T) -> T {
+        let mut question = std::mem::take(&mut self.panes.question);
+        let outcome = change(&mut question, &self.around());
+        self.panes.question = question;
+        outcome
     }
 
     pub(super) fn scroll_question(&mut self, by: isize) {
-        let area = self.outputs_area();
-        self.panes.question.scroll_by(by, area, &self.workspace, &self.theme);
+        let places = self.question_places();
+        self.with_question(|question, around| question.scroll_by(by, &places, around));
     }
 
-    fn attempts(&self) -> usize {
+    /// Lets the keys scroll the question, or the text below it again.
+    fn turn_to_question(&mut self, places: &Places) {
+        let question = &self.panes.question;
+        if question.reads_question || question.is_cut(places, &self.around()) {
+            self.panes.question.reads_question = !self.panes.question.reads_question;
+        } else {
+            self.say("all of the question is in sight");
+        }
+    }
+
+    pub(super) fn attempts(&self) -> usize {
         match (self.workspace.snapshot.as_deref(), self.panes.question.row) {
             (Some(snapshot), Some(row)) => snapshot.attempts(row).len(),
             _ => 0,
@@ -78,6 +85,7 @@ impl App {
     fn to_attempt(&mut self, by: isize) {
         let count = self.attempts();
         let question = &mut self.panes.question;
+        question.reads_question = false;
         question.attempt = question.attempt.saturating_add_signed(by).min(count.saturating_sub(1));
     }
 
@@ -91,7 +99,10 @@ impl App {
             .iter()
             .position(|row| i64::from(rows.attempt[*row as usize]) == wanted);
         match place {
-            Some(place) => self.panes.question.attempt = place,
+            Some(place) => {
+                self.panes.question.reads_question = false;
+                self.panes.question.attempt = place;
+            }
             None => self.say(format!("there is no attempt {wanted}")),
         }
     }
@@ -114,21 +125,17 @@ impl App {
     }
 
     pub(super) fn next_place(&mut self, forward: bool) {
-        let area = self.outputs_area();
-        let find = self.find.clone();
-        let found = self
-            .panes
-            .question
-            .next_place(forward, area, &self.workspace, find.as_ref(), &self.theme);
-        if !found {
-            match find {
-                Some(find) => self.say(format!("`{}` is not in this text", find.text)),
-                None => self.say("no match and no evidence in this text"),
-            }
+        let places = self.question_places();
+        if self.with_question(|question, around| question.next_place(forward, &places, around)) {
+            return;
+        }
+        match &self.find {
+            Some(find) => self.say(format!("`{}` is not on this screen", find.text)),
+            None => self.say("no match and no evidence in this text"),
         }
     }
 
-    fn say_why(&mut self) {
+    pub(super) fn say_why(&mut self) {
         let record = self
             .row_in_sight()
             .and_then(|row| self.workspace.record(row))
@@ -140,7 +147,8 @@ impl App {
             None => "this row is not invalid: a letter was read".to_owned(),
         };
         self.say(text);
-        if reading.diagnosis.evidence.is_some() && self.find.is_none() {
+        let is_open = self.screen() == Screen::Question;
+        if is_open && reading.diagnosis.evidence.is_some() && self.find.is_none() {
             self.next_place(true);
         }
     }

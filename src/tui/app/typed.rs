@@ -5,16 +5,17 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::export::{ALL, Extra, Options, Target};
-use crate::text::thousands;
-use crate::tui::keymap::{self, Screen};
-use crate::tui::panes::export::{self, Dialog, Scope};
+use crate::text::count;
+use crate::tui::keymap::{self, Binding, Screen};
+use crate::tui::live::watch;
+use crate::tui::panes::export::{self, Dialog, Scope, Writing};
 use crate::tui::panes::filter_line::{self, FilterLine};
 use crate::tui::panes::output::Find;
 use crate::tui::panes::picker::{self, Choice, Entry, Kind, Picker};
 use crate::tui::widgets::Input;
 use crate::tui::worker::{Request, View};
 
-use super::{App, Effect, How, Order, Overlay};
+use super::{App, Effect, Exported, How, Order, Overlay, PairOrder};
 
 impl App {
     pub(super) fn press_overlay(&mut self, key: KeyEvent) {
@@ -37,7 +38,8 @@ impl App {
             }
             Some(Overlay::Export(dialog)) => match dialog.press(key) {
                 export::Pressed::Open => {}
-                export::Pressed::Closed => self.overlay = None,
+                export::Pressed::Closed => self.close_export(),
+                export::Pressed::Quit => self.quit(),
                 export::Pressed::Write => self.write(),
             },
             Some(Overlay::Note(row, input)) => {
@@ -50,6 +52,11 @@ impl App {
                     self.overlay = None;
                 }
             }
+            Some(Overlay::Watch(watch)) => match watch.press(key) {
+                watch::Pressed::Open => {}
+                watch::Pressed::Closed => self.overlay = None,
+                watch::Pressed::Read => self.open_watched(),
+            },
             Some(Overlay::Quit) => match keymap::name(key).as_str() {
                 "s" | "y" | "q" if self.is_working() => {
                     self.overlay = None;
@@ -177,41 +184,52 @@ impl App {
                 self.overlay = Some(Overlay::Find(input));
             }
         }
-        if self.find.is_some() && self.screen() == Screen::Question && self.overlay.is_none() {
-            self.next_place(true);
+        if self.find.is_none() || self.overlay.is_some() {
+            return;
+        }
+        match (self.screen(), &self.compare) {
+            (Screen::Question, _) => self.next_place(true),
+            (Screen::Compare, Some(compare)) => {
+                let places = compare.places(self.area);
+                self.find_in_pair(&places, true);
+            }
+            _ => {}
         }
     }
 
     /// The keys of the screen as a list, searchable; Enter presses.
     pub(super) fn open_help(&mut self) {
         let screen = self.screen();
-        let mut entries: Vec<Entry> = keymap::bindings(screen)
-            .map(|binding| {
-                let keys: Vec<String> = binding.keys.iter().map(|key| self.theme.key_name(key)).collect();
-                let keys = if keys.len() > 3 {
-                    format!("{}-{}", keys[0], keys[keys.len() - 1])
-                } else {
-                    keys.join(" ")
-                };
-                Entry {
-                    label: keys,
-                    detail: self.theme.key_name(binding.help),
-                    count: None,
-                    choice: Choice::Press(binding.keys[0]),
-                }
-            })
-            .collect();
+        let mut bindings: Vec<&Binding> = keymap::bindings(screen).collect();
+        bindings.sort_by_key(|binding| binding.group);
+        let key = |binding: &&Binding| {
+            let keys: Vec<String> = binding.keys.iter().map(|key| self.theme.key_name(key)).collect();
+            Entry {
+                label: match keys.as_slice() {
+                    [first, .., last] if keys.len() > 3 => format!("{first}-{last}"),
+                    _ => keys.join(" "),
+                },
+                detail: self.theme.key_name(binding.help),
+                choice: Choice::Press(binding.keys[0]),
+                group: binding.group.name(),
+                words: format!("{} {}", binding.label, binding.words),
+                ..Entry::default()
+            }
+        };
+        let mut entries: Vec<Entry> = bindings.iter().map(key).collect();
         entries.extend(crate::filter::WORDS.iter().map(|(word, help)| Entry {
             label: format!("/ {word}"),
             detail: (*help).to_owned(),
-            count: None,
             choice: Choice::Press("/"),
+            group: "Filter words",
+            ..Entry::default()
         }));
         entries.extend(crate::stats::WORDS.iter().map(|(word, meaning)| Entry {
             label: (*word).to_owned(),
             detail: (*meaning).to_owned(),
-            count: None,
             choice: Choice::Press("?"),
+            group: "Figures",
+            ..Entry::default()
         }));
         self.overlay = Some(Overlay::Picker(Picker::new(
             Kind::Keys,
@@ -237,6 +255,15 @@ impl App {
         }
     }
 
+    /// Closes the dialog; what is being written goes on.
+    fn close_export(&mut self) {
+        self.overlay = None;
+        if let Some(writing) = &self.writing {
+            let path = writing.path.display();
+            self.say(format!("writing {path} goes on in the background"));
+        }
+    }
+
     /// `:export FILE`: the slice, in the form that the name says.
     pub(super) fn export_to(&mut self, path: &str) {
         self.open_export();
@@ -257,15 +284,24 @@ impl App {
         let Some(Overlay::Export(dialog)) = &mut self.overlay else {
             return;
         };
+        if self.writing.is_some() {
+            dialog.error = Some("another export is being written".to_owned());
+            return;
+        }
         let slice = &self.workspace.selected.rows;
+        let writing = Writing::of(dialog);
         let rows: Vec<u32> = match dialog.scope {
             Scope::Pairs => {
                 let Some(compare) = &self.compare else { return };
-                let (paired, pairs) = (Arc::clone(&compare.paired), Arc::clone(compare.list()));
-                let (target, force) = (dialog.target(), dialog.force);
-                dialog.is_writing = true;
-                dialog.error = None;
-                self.effect(Effect::ExportPairs(paired, pairs, target, force));
+                let order = PairOrder {
+                    paired: Arc::clone(&compare.paired),
+                    pairs: Arc::clone(compare.list()),
+                    path: dialog.target(),
+                    force: dialog.force,
+                };
+                dialog.begin(&writing);
+                self.writing = Some(writing);
+                self.effect(Effect::ExportPairs(Box::new(order)));
                 return;
             }
             Scope::Slice | Scope::WholeQuestions => slice.to_vec(),
@@ -286,45 +322,33 @@ impl App {
             notes: self.workspace.notes.texts(),
             marks: self.workspace.notes.marked().collect(),
             labels: self.workspace.notes.labels(),
+            written: Arc::clone(&writing.written),
         };
-        dialog.is_writing = true;
-        dialog.error = None;
-        let whole_questions = dialog.scope == Scope::WholeQuestions;
-        let trace = Arc::clone(&snapshot.trace);
-        self.effect(Effect::Export(Box::new(Order {
-            trace,
+        dialog.begin(&writing);
+        let order = Order {
+            trace: Arc::clone(&snapshot.trace),
             rows,
-            whole_questions,
+            whole_questions: dialog.scope == Scope::WholeQuestions,
             options,
-        })));
+        };
+        self.writing = Some(writing);
+        self.effect(Effect::Export(Box::new(order)));
     }
 
-    pub(super) fn exported(&mut self, outcome: Result<(usize, u64, std::path::PathBuf), String>) {
-        match outcome {
-            Ok((rows, bytes, path)) => {
-                let noun = match &self.overlay {
-                    Some(Overlay::Export(dialog)) if dialog.scope == Scope::Pairs => "pairs",
-                    _ => "rows",
-                };
+    pub(super) fn exported(&mut self, outcome: Result<Exported, String>) {
+        let noun = self.writing.take().map_or("row", |writing| writing.noun);
+        match (outcome, &mut self.overlay) {
+            (Ok(Exported { written, path }), _) => {
                 if matches!(self.overlay, Some(Overlay::Export(_))) {
                     self.overlay = None;
                 }
-                let rows = thousands(rows);
-                let bytes = thousands(usize::try_from(bytes).unwrap_or(usize::MAX));
-                self.say(format!("{rows} {noun} written to {} ({bytes} bytes)", path.display()));
+                let rows = count(written.rows, noun);
+                let bytes = count(usize::try_from(written.bytes).unwrap_or(usize::MAX), "byte");
+                let path = std::path::absolute(&path).unwrap_or(path);
+                self.say(format!("{rows} written to {} ({bytes})", path.display()));
             }
-            Err(error) => match &mut self.overlay {
-                Some(Overlay::Export(dialog)) => {
-                    dialog.is_writing = false;
-                    let exists = error.contains("exists");
-                    dialog.error = Some(if exists {
-                        format!("{error}; ^o replaces it")
-                    } else {
-                        error
-                    });
-                }
-                _ => self.warn(error),
-            },
+            (Err(error), Some(Overlay::Export(dialog))) => dialog.fail(&error),
+            (Err(error), _) => self.warn(error),
         }
     }
 }

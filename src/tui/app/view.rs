@@ -23,13 +23,19 @@ impl App {
         self.arrival.as_ref().is_some_and(|place| place.browses)
     }
 
+    /// Whether something is wanted that only two runs have.
+    pub(super) fn arrives_in_compare(&self) -> bool {
+        let place = self.arrival.as_ref();
+        place.is_some_and(|place| place.list.is_some() || place.is_aligned)
+    }
+
     /// Goes to the place that was asked for, once its rows are there.
     pub(super) fn arrive(&mut self) {
         let is_ready = self.workspace.is_current()
             && !self.workspace.is_partial
             && self.shows_latest()
             && !self.compares_first
-            && (self.others.is_empty() || self.compare.is_some() || self.arrives_in_browse());
+            && (self.others.is_empty() || self.compare.is_some() || self.runs.is_some() || self.arrives_in_browse());
         if !is_ready {
             return;
         }

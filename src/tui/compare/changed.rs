@@ -1,16 +1,14 @@
 //! Questions that are not the same in both runs: listed, never compared, their wording held against each other.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::Span;
+use ratatui::layout::Rect;
 
 use crate::compare::Pairing;
 use crate::record::{Record, letter};
-use crate::text::safe::one_line;
-use crate::text::thousands;
+use crate::text::{count, thousands};
+use crate::tui::canvas::Canvas;
 use crate::tui::passage::Laid;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, laid, line, select_line, window};
+use crate::tui::widgets::Cursor;
 
 use super::Compare;
 use super::diff::hunks;
@@ -22,58 +20,64 @@ pub struct Changed {
 }
 
 impl Compare {
-    pub(super) fn draw_changed(
-        &self,
-        changed: Changed,
-        buffer: &mut Buffer,
-        area: Rect,
-        a: Option<&Record>,
-        b: Option<&Record>,
-        theme: &Theme,
-    ) {
+    /// Draws the list over the screen, and below it the wording of the question under the cursor in both runs.
+    pub(super) fn draw_changed(&self, changed: Changed, canvas: &mut Canvas, records: Option<(&Record, &Record)>) {
+        let area = canvas.area();
+        let place = Rect {
+            x: area.x + area.width / 20,
+            y: area.y + 2,
+            width: area.width - area.width / 10,
+            height: area.height.saturating_sub(4),
+        };
+        let mut inner = canvas.window_at(place, &self.changed_title(), "j/k · x or Esc back");
         let list = &self.tallied.changed;
-        let (rows_a, rows_b) = (&self.paired.a.rows, &self.paired.b.rows);
-        let golds = list
-            .iter()
-            .filter(|pair| Pairing::has_other_gold(rows_a, rows_b, **pair))
-            .count();
-        let title = format!(
-            "{} questions changed, {} with another key: not compared",
-            thousands(list.len()),
-            thousands(golds)
-        );
-        let inner = window(buffer, area, &title, "j/k · x or Esc back", theme);
-        let tall = (list.len() as u16).clamp(1, (inner.height / 3).max(1));
-        let [lines, _, words] =
-            Layout::vertical([Constraint::Length(tall), Constraint::Length(1), Constraint::Min(1)]).areas(inner);
         if list.is_empty() {
             let text = "every question that both runs have is the same in both";
-            line(buffer, lines, 0, vec![Span::styled(text, theme.style(Role::Dim))]);
+            inner.line(0, inner.strip().dim(text));
             return;
         }
-        let mut cursor = changed.cursor;
-        cursor.settle(list.len(), usize::from(lines.height));
-        for (at, pair) in list.iter().enumerate().skip(cursor.top).take(usize::from(lines.height)) {
-            let (x, y) = (pair.0 as usize, pair.1 as usize);
-            let category = one_line(rows_a.category.get(x), 16, theme.ascii);
-            let text = format!(
-                "{:>7} {category:<16} key {} {} {}   {}",
-                rows_a.question_id[x],
-                one_line(rows_a.answer.get(x), 9, theme.ascii),
-                if theme.ascii { "->" } else { "→" },
-                one_line(rows_b.answer.get(y), 9, theme.ascii),
-                Pairing::what_changed(rows_a, rows_b, *pair)
-            );
-            let row = (at - cursor.top) as u16;
-            line(buffer, lines, row, vec![Span::raw(text)]);
-            if at == cursor.at {
-                select_line(buffer, lines, row, theme);
-            }
+        let (rows_a, rows_b) = (&self.paired.a.rows, &self.paired.b.rows);
+        let tall = list.len().clamp(1, (inner.height() / 3).max(1));
+        let lines = Rect {
+            height: tall as u16,
+            ..inner.area()
+        };
+        inner
+            .at(lines)
+            .focus(true)
+            .list(list.len(), changed.cursor, |at, strip| {
+                let (x, y) = (list[at].0 as usize, list[at].1 as usize);
+                let (a, b) = (rows_a.answer.get(x), rows_b.answer.get(y));
+                let strip = strip
+                    .text(format!("{:>7} ", rows_a.question_id[x]))
+                    .field(rows_a.category.get(x), 16, Role::Plain)
+                    .text(if a == b { " same key " } else { " key " })
+                    .foreign(a, 9, Role::Plain);
+                let what = Pairing::what_changed(rows_a, rows_b, list[at]);
+                if a == b {
+                    return strip.text(format!(", {what}"));
+                }
+                let arrow = if strip.theme.ascii { " -> " } else { " → " };
+                strip.text(arrow).foreign(b, 9, Role::Plain).text(format!(", {what}"))
+            });
+        if let Some((a, b)) = records {
+            let mut words = inner.below(tall + 1);
+            let text = wording(a, b, words.width(), words.theme);
+            words.laid(&text, 0);
         }
-        if let (Some(a), Some(b)) = (a, b) {
-            let text = wording(a, b, usize::from(words.width), theme);
-            laid(buffer, words, &text, 0, theme);
-        }
+    }
+
+    /// `1 question changed, same key; left out`.
+    fn changed_title(&self) -> String {
+        let list = &self.tallied.changed;
+        let (a, b) = (&self.paired.a.rows, &self.paired.b.rows);
+        let golds = list.iter().filter(|pair| Pairing::has_other_gold(a, b, **pair)).count();
+        let key = match golds {
+            0 => "same key".to_owned(),
+            some if some == list.len() => "another key".to_owned(),
+            some => format!("{} with another key", thousands(some)),
+        };
+        format!("{} changed, {key}; left out", count(list.len(), "question"))
     }
 }
 

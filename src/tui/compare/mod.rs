@@ -9,11 +9,12 @@ mod texts;
 use std::sync::Arc;
 
 use crate::compare::Difference;
+use crate::extract::Rule;
 use crate::record::Record;
 use crate::trace::Trace;
 
 pub use changed::Changed;
-pub use draw::{Around, Places};
+pub use draw::Places;
 pub use tally::{Listed, Paired, Tallied};
 pub use texts::Reading;
 
@@ -32,19 +33,28 @@ pub struct Compare {
     cursors: [Cursor; 3],
     /// Categories by how far the runs are apart, instead of by name.
     pub by_gap: bool,
+    /// The category under the cursor of their list.
+    pub category: Cursor,
+    /// Whether the keys go to the categories instead of the pairs.
+    pub reads_categories: bool,
     /// Which text the keys are for; on small screens the one in sight.
     pub side: Side,
     pub reading: Reading,
     /// The list of changed questions, where it is open.
     pub changed: Option<Changed>,
+    /// The rule by which B's picks are read.
+    rule_of_b: Rule,
     shelf: Shelf,
 }
 
 impl Compare {
     pub fn new(paired: Arc<Paired>, tallied: Arc<Tallied>) -> Compare {
         Compare {
+            rule_of_b: Rule::of_texts(paired.b.rule.as_deref()),
             paired,
             tallied,
+            category: Cursor::default(),
+            reads_categories: false,
             listed: Listed::default(),
             cursors: [Cursor::default(); 3],
             by_gap: false,
@@ -60,6 +70,7 @@ impl Compare {
         if !paired.b.rows.begin_with(&self.paired.b.rows) {
             self.shelf.clear();
         }
+        self.rule_of_b = Rule::of_texts(paired.b.rule.as_deref());
         self.paired = paired;
         self.count(tallied);
     }
@@ -114,6 +125,30 @@ impl Compare {
     /// The pair under the cursor: a row of A and a row of B.
     pub fn pair(&self) -> Option<(u32, u32)> {
         self.list().get(self.cursor().at).copied()
+    }
+
+    /// One level back within the screen; false where there is none.
+    pub fn step_back(&mut self) -> bool {
+        if self.changed.take().is_some() {
+            return true;
+        }
+        let was_inside = self.reading.prompts || self.reads_categories;
+        if self.reading.prompts {
+            self.reading.turn(|reading| reading.prompts = false);
+        } else {
+            self.reads_categories = false;
+        }
+        was_inside
+    }
+
+    /// Moves the cursor of the pairs, or of the categories where the keys go there.
+    pub fn move_by(&mut self, by: isize) {
+        if self.reads_categories {
+            let count = self.tallied.comparison.categories.len();
+            self.category.step(by, count);
+        } else {
+            self.step(by);
+        }
     }
 
     pub fn step(&mut self, by: isize) {

@@ -2,8 +2,9 @@
 
 use crate::extract::Rule;
 use crate::record::Record;
-use crate::text::thousands;
-use crate::tui::panes::output::{self, Find};
+use crate::text::count;
+use crate::tui::panes::Around;
+use crate::tui::panes::output;
 use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading as Read;
 use crate::tui::shelf::Side;
@@ -44,6 +45,12 @@ impl Reading {
         self.scrolls = [None; 2];
     }
 
+    /// Reads in another way, from the beginning.
+    pub fn turn(&mut self, change: impl FnOnce(&mut Reading)) {
+        change(self);
+        self.rewind();
+    }
+
     pub fn scroll(&self, side: Side) -> Option<usize> {
         self.scrolls[side as usize]
     }
@@ -62,31 +69,39 @@ impl Reading {
         self.is_aligned || self.prompts
     }
 
-    /// Both texts as lines, each with the line at which it begins by itself. `sizes` are the columns and lines there are.
+    /// Both texts as lines, each with the line at which it begins by itself, for a pane of so many columns and lines.
     pub fn lay(
         &self,
-        records: (&Record, &Record),
+        (a, b): (&Record, &Record),
         rules: (&Rule, &Rule),
         size: (usize, usize),
-        find: Option<&Find>,
-        theme: &Theme,
+        around: &Around,
     ) -> [(Vec<Laid>, usize); 2] {
-        let (a, b) = records;
+        let theme = around.theme;
+        let page = Page {
+            folds: self.folds,
+            width: size.0,
+            theme,
+        };
         if self.prompts {
-            return aligned(&a.prompt, &b.prompt, "prompts", self.folds, size.0, theme).map(|lines| (lines, 0));
+            return page.prompts(&a.prompt, &b.prompt).map(|lines| (lines, 0));
         }
         if self.is_aligned {
-            return aligned(&a.reasoning, &b.reasoning, "outputs", self.folds, size.0, theme).map(|lines| (lines, 0));
+            return page
+                .aligned(&a.reasoning, &b.reasoning, "outputs")
+                .map(|lines| (lines, 0));
         }
-        let lay = |record: &Record, rule: &Rule| {
-            let read = Read::of(record, rule);
-            output::lay(record, &read, size, self.folds, find, theme)
+        let view = output::View {
+            size,
+            folds: self.folds,
+            find: around.find,
         };
-        let (first, second) = (lay(a, rules.0), lay(b, rules.1));
+        let first = output::lay(a, &Read::of(a, rules.0), view, theme);
         let shared = common_beginning(&a.reasoning, &b.reasoning);
         let is_folded = self.folds && a.reasoning[..shared].chars().count() >= SHARED;
+        let second = output::lay(b, &Read::of(b, rules.1), view, theme);
         let second = if is_folded {
-            folded_beginning(b, shared, rules.1, size, find, theme)
+            folded_beginning(b, shared, second, (size, theme))
         } else {
             (second.lines, second.from)
         };
@@ -98,22 +113,18 @@ impl Reading {
 fn folded_beginning(
     record: &Record,
     shared: usize,
-    rule: &Rule,
-    size: (usize, usize),
-    find: Option<&Find>,
-    theme: &Theme,
+    whole: output::Output,
+    (size, theme): ((usize, usize), &Theme),
 ) -> (Vec<Laid>, usize) {
-    let chars = thousands(record.reasoning[..shared].chars().count());
-    let dots = if theme.ascii { "..." } else { "…" };
+    let chars = count(record.reasoning[..shared].chars().count(), "char");
+    let dots = theme.dots();
     if shared == record.reasoning.len() {
-        let text = format!("{dots} (the same, {chars} chars)");
+        let text = format!("{dots} (the same, {chars})");
         return (Passage::remarked(&text, Role::Mark).lay(size.0, theme.ascii), 0);
     }
-    let read = Read::of(record, rule);
-    let whole = output::lay(record, &read, size, true, find, theme);
     // The first line in which something differs.
     let from = whole.lines.iter().rposition(|line| line.start <= shared).unwrap_or(0);
-    let mark = format!("{dots} (same for {chars} chars, then differs)");
+    let mark = format!("{dots} (same for {chars}, then differs)");
     let mut lines = Passage::remarked(&mark, Role::Mark).lay(size.0, theme.ascii);
     lines.extend(whole.lines.into_iter().skip(from));
     let place = whole.place.map_or(0, |place| place.saturating_sub(from) + 1);
@@ -125,42 +136,61 @@ fn folded_beginning(
     (lines, first)
 }
 
-/// Both texts with equal words on equal lines.
-fn aligned(a: &str, b: &str, what: &str, folds: bool, width: usize, theme: &Theme) -> [Vec<Laid>; 2] {
-    let mut sides: [Vec<Laid>; 2] = [Vec::new(), Vec::new()];
-    let hunks = hunks(a, b);
-    if hunks.iter().all(|hunk| hunk.is_equal) {
-        let text = format!("the {what} are the same, {} chars", thousands(a.chars().count()));
-        let mark = Passage::remarked(&text, Role::Strong).lay(width, theme.ascii);
-        sides.iter_mut().for_each(|side| side.extend(mark.clone()));
-    }
-    for hunk in &hunks {
-        let laid =
-            [(a, &hunk.a), (b, &hunk.b)].map(|(text, range)| lay_hunk(hunk, &text[range.clone()], folds, width, theme));
-        let tall = laid.iter().map(Vec::len).max().unwrap_or(0);
-        for (side, mut lines) in sides.iter_mut().zip(laid) {
-            lines.resize(tall, Laid::default());
-            side.extend(lines);
-        }
-    }
-    sides
+/// How two texts are held against each other.
+#[derive(Clone, Copy)]
+struct Page<'a> {
+    folds: bool,
+    width: usize,
+    theme: &'a Theme,
 }
 
-fn lay_hunk(hunk: &Hunk, text: &str, folds: bool, width: usize, theme: &Theme) -> Vec<Laid> {
-    if text.is_empty() {
-        let mark = if theme.ascii { "-" } else { "∅" };
-        return Passage::remarked(mark, Role::Mark).lay(width, theme.ascii);
-    }
-    let role = if hunk.is_equal { Role::Dim } else { Role::Evidence };
-    let mut lines = Passage::remarked(text.trim_end(), role).lay(width, theme.ascii);
-    if hunk.is_equal && folds && lines.len() > 3 {
-        let left_out = lines.len() - 2;
-        let dots = if theme.ascii { "..." } else { "…" };
-        let mark = Laid {
-            spans: vec![(format!("{dots} {left_out} equal lines (z)"), Role::Mark)],
-            start: 0,
+impl Page<'_> {
+    /// How the prompts differ, as far as they are known.
+    fn prompts(&self, a: &str, b: &str) -> [Vec<Laid>; 2] {
+        let text = match (a.is_empty(), b.is_empty()) {
+            (false, false) => return self.aligned(a, b, "prompts"),
+            (true, true) => "neither file stores the prompt",
+            (true, false) => "the file of A stores no prompt",
+            (false, true) => "the file of B stores no prompt",
         };
-        lines.splice(1..lines.len() - 1, [mark]);
+        [self.mark(text, Role::Strong), self.mark(text, Role::Strong)]
     }
-    lines
+
+    fn mark(&self, text: &str, role: Role) -> Vec<Laid> {
+        Passage::remarked(text, role).lay(self.width, self.theme.ascii)
+    }
+
+    /// Both texts with equal words on equal lines.
+    fn aligned(&self, a: &str, b: &str, what: &str) -> [Vec<Laid>; 2] {
+        let mut sides: [Vec<Laid>; 2] = [Vec::new(), Vec::new()];
+        let hunks = hunks(a, b);
+        if hunks.iter().all(|hunk| hunk.is_equal) {
+            let text = format!("the {what} are the same, {}", count(a.chars().count(), "char"));
+            let mark = self.mark(&text, Role::Strong);
+            sides.iter_mut().for_each(|side| side.extend(mark.clone()));
+        }
+        for hunk in &hunks {
+            let laid = [(a, &hunk.a), (b, &hunk.b)].map(|(text, range)| self.hunk(hunk, &text[range.clone()]));
+            let tall = laid.iter().map(Vec::len).max().unwrap_or(0);
+            for (side, mut lines) in sides.iter_mut().zip(laid) {
+                lines.resize(tall, Laid::default());
+                side.extend(lines);
+            }
+        }
+        sides
+    }
+
+    fn hunk(&self, hunk: &Hunk, text: &str) -> Vec<Laid> {
+        if text.is_empty() {
+            return self.mark(if self.theme.ascii { "-" } else { "∅" }, Role::Mark);
+        }
+        let role = if hunk.is_equal { Role::Dim } else { Role::Evidence };
+        let mut lines = self.mark(text.trim_end(), role);
+        if hunk.is_equal && self.folds && lines.len() > 3 {
+            let left_out = count(lines.len() - 2, "equal line");
+            let text = format!("{} {left_out} (z)", self.theme.dots());
+            lines.splice(1..lines.len() - 1, self.mark(&text, Role::Mark));
+        }
+        lines
+    }
 }

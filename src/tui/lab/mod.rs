@@ -23,6 +23,8 @@ pub struct Lab {
     pub report: Option<Arc<LabReport>>,
     /// Whether the keys go to the line.
     pub is_typing: bool,
+    /// The rule before it was edited.
+    before: String,
     /// Number of the last rule asked about.
     pub number: u64,
     kind: usize,
@@ -37,12 +39,32 @@ impl Lab {
     pub fn new(typed: &str, row: Option<u32>) -> Lab {
         let mut lab = Lab {
             input: Input::new(typed),
+            before: typed.to_owned(),
             is_typing: true,
             row,
             ..Lab::default()
         };
         lab.typed();
         lab
+    }
+
+    /// Lets the keys go to the line.
+    pub fn edit(&mut self) {
+        self.before.clone_from(&self.input.text);
+        self.is_typing = true;
+    }
+
+    /// Keeps what is typed.
+    pub fn keep(&mut self) {
+        self.is_typing = false;
+    }
+
+    /// Puts the rule back as it was before it was edited; true where that changes it.
+    pub fn restore(&mut self) -> bool {
+        self.is_typing = false;
+        let differs = self.input.text != self.before;
+        self.input = Input::new(self.before.clone());
+        differs && self.typed()
     }
 
     /// What is typed has changed; true where it is a rule.
@@ -74,13 +96,13 @@ impl Lab {
         Kind::ALL[self.kind]
     }
 
-    pub fn next_kind(&mut self) {
-        self.kind = (self.kind + 1) % Kind::ALL.len();
-        self.chosen();
+    /// The chosen way of flipping, as a place in their list.
+    fn kind_cursor(&self) -> Cursor {
+        Cursor { at: self.kind, top: 0 }
     }
 
-    pub fn set_kind(&mut self, kind: usize) {
-        self.kind = kind.min(Kind::ALL.len() - 1);
+    pub fn next_kind(&mut self) {
+        self.kind = (self.kind + 1) % Kind::ALL.len();
         self.chosen();
     }
 

@@ -37,8 +37,14 @@ impl Kind {
             Kind::Flip(Flip::WrongToWrong) => "wrong -> wrong",
             Kind::Flip(Flip::RightToInvalid) => "right -> [invalid]",
             Kind::Flip(Flip::WrongToInvalid) => "wrong -> [invalid]",
-            Kind::FirstAndLast => "first, last differ",
+            Kind::FirstAndLast => "first and last match differ",
         }
+    }
+
+    /// The same where there is little room: `!>ok`.
+    pub fn short(self) -> String {
+        let label = self.label().replace("[invalid]", "!").replace("right", "ok");
+        label.replace("wrong", "x").replace(" -> ", ">")
     }
 }
 

@@ -8,15 +8,16 @@ use unicode_width::UnicodeWidthStr;
 use crate::diagnose::repeated_tail;
 use crate::record::{Record, letter, letter_index};
 use crate::text::{duration, safe, thousands};
+use crate::tui::strip::{Strip, ending};
 use crate::tui::theme::Role;
 
 use super::Live;
 use super::exam::{ExamState, Landed};
 use super::feed::Underway;
-use super::strip::{Strip, ending};
+use super::panes::Size;
 
 /// Lines for the latest answers of an exam, newest first, and below them those being written, on `height` lines in all.
-pub fn latest(strip: &Strip, live: &Live, exam: usize, width: usize, height: usize) -> Vec<Line<'static>> {
+pub fn latest(strip: &Strip, live: &Live, exam: usize, (width, height): Size) -> Vec<Line<'static>> {
     let state = &live.exams[exam];
     // Room for what is being written is kept while the exam runs, so that answers do not move.
     let keeps_room = !state.exam.is_cloze && state.completed.is_none() && !live.is_over();
@@ -26,8 +27,8 @@ pub fn latest(strip: &Strip, live: &Live, exam: usize, width: usize, height: usi
         .rows
         .iter()
         .map(|row| {
-            let is_current = sight.cursor == Some(*row);
-            let strip = strip.clone().put(if is_current { "▶ " } else { "  " }, Role::Strong);
+            let is_current = sight.cursor == Some(*row) && state.running.chosen().is_none();
+            let strip = strip.clone().strong(if is_current { "▶ " } else { "  " });
             answer(strip, live, state, &state.landed[*row], width)
         })
         .collect();
@@ -35,15 +36,21 @@ pub fn latest(strip: &Strip, live: &Live, exam: usize, width: usize, height: usi
         lines.push(strip.clone().put(nothing_yet(state), Role::Dim).line());
     }
     lines.resize(height - reserved, Line::default());
-    for underway in state.running.slowest_first().into_iter().take(reserved) {
-        lines.push(running(strip.clone().text("  "), live, state, underway, width));
+    let list = state.running.slowest_first();
+    let chosen = state.running.chosen();
+    let at = list.iter().position(|underway| Some(*underway) == chosen);
+    let from = at.map_or(0, |at| (at + 1).saturating_sub(reserved));
+    for underway in list.into_iter().skip(from).take(reserved) {
+        let is_current = Some(underway) == chosen;
+        let strip = strip.clone().strong(if is_current { "▶ " } else { "  " });
+        lines.push(running(strip, live, state, underway, width));
     }
     lines
 }
 
 fn nothing_yet(state: &ExamState) -> &'static str {
     if state.feed.is_filtered() && state.done() > 0 {
-        "  no such answer so far"
+        "  no answer passes the filter yet"
     } else {
         "  the first answers will appear here"
     }
@@ -73,15 +80,13 @@ fn answer(strip: Strip<'_>, live: &Live, state: &ExamState, landed: &Landed, wid
     } else {
         strip
     };
-    let strip = name(
-        strip,
-        state,
-        record.question_id,
-        record.attempt,
-        record.seed,
-        place(record),
-        width,
-    );
+    let asked = Asked {
+        question_id: record.question_id,
+        attempt: record.attempt,
+        seed: record.seed,
+        subject: place(record),
+    };
+    let strip = name(strip, state, &asked, width);
     let strip = outcome(strip, record, width);
     match (&record.logprobs, state.exam.is_cloze) {
         (Some(logprobs), true) => log_likelihoods(strip, record, logprobs, width).line(),
@@ -98,21 +103,21 @@ fn place(record: &Record) -> &str {
 }
 
 /// Which question, which attempt, of what.
-fn name<'a>(
-    strip: Strip<'a>,
-    state: &ExamState,
+struct Asked<'a> {
     question_id: i64,
     attempt: i64,
     seed: Option<i64>,
-    subject: &str,
-    width: usize,
-) -> Strip<'a> {
-    let strip = strip.put(format!("Q{question_id:>ID$} "), Role::Plain);
-    let strip = match (state.attempts.are_several(), seed, width >= WIDE) {
+    subject: &'a str,
+}
+
+fn name<'a>(strip: Strip<'a>, state: &ExamState, asked: &Asked, width: usize) -> Strip<'a> {
+    let attempt = asked.attempt;
+    let strip = strip.text(format!("Q{:>ID$} ", asked.question_id));
+    let strip = match (state.attempts.are_several(), asked.seed, width >= WIDE) {
         (false, ..) => strip,
-        (true, Some(seed), true) => strip.put(format!("at {attempt} seed {seed:<3} "), Role::Dim),
-        (true, Some(seed), false) => strip.put(format!("s{seed:<2} "), Role::Dim),
-        (true, None, _) => strip.put(format!("at {attempt} "), Role::Dim),
+        (true, Some(seed), true) => strip.dim(format!("at {attempt} seed {seed:<3} ")),
+        (true, Some(seed), false) => strip.dim(format!("s{seed:<2} ")),
+        (true, None, _) => strip.dim(format!("at {attempt} ")),
     };
     let longest = if state.subjects.is_empty() { 16 } else { 36 };
     let room = if width >= WIDE {
@@ -120,7 +125,7 @@ fn name<'a>(
     } else {
         longest.min(if state.subjects.is_empty() { 11 } else { 17 })
     };
-    strip.field(subject, room, Role::Plain).text(" ")
+    strip.field(asked.subject, room, Role::Plain).text(" ")
 }
 
 fn outcome<'a>(strip: Strip<'a>, record: &Record, width: usize) -> Strip<'a> {
@@ -257,15 +262,13 @@ fn running(strip: Strip<'_>, live: &Live, state: &ExamState, underway: &Underway
     } else {
         strip
     };
-    let strip = name(
-        strip,
-        state,
-        underway.question_id,
+    let asked = Asked {
+        question_id: underway.question_id,
         attempt,
         seed,
-        &underway.subject,
-        width,
-    );
+        subject: &underway.subject,
+    };
+    let strip = name(strip, state, &asked, width);
     let tokens = if width >= WIDE {
         format!("… running {:>5} tok  ", thousands(underway.tokens))
     } else {

@@ -141,6 +141,20 @@ impl ExamState {
         });
     }
 
+    /// Moves the cursor down by so many answers: to older ones, then to those that are being written.
+    pub fn step(&mut self, by: isize) {
+        if self.running.chosen().is_some() {
+            self.running.step(by);
+            return;
+        }
+        let before = self.feed.current();
+        let was_held = self.feed.is_held();
+        self.feed.step(by);
+        if by > 0 && self.feed.current() == before && (was_held || before.is_none()) {
+            self.running.enter(false);
+        }
+    }
+
     fn count_letters(&mut self, record: &Record) {
         let [pick, gold] = [&record.pick, &record.answer].map(|name| letter_index(name));
         self.letters.add(pick, gold, record.is_invalid());

@@ -67,11 +67,6 @@ impl Feed {
         };
     }
 
-    /// The newest answer is on top again.
-    pub fn follow(&mut self) {
-        self.anchor = None;
-    }
-
     /// Moves the cursor to older (positive) or newer rows; the feed stands still from then on.
     pub fn step(&mut self, by: isize) {
         let Some(newest) = self.newest() else { return };
@@ -84,15 +79,6 @@ impl Feed {
         if let (Some(top), Some(at)) = (self.row(top), self.row(place)) {
             self.anchor = Some(Anchor { top, at });
         }
-    }
-
-    /// Moves by shares of what is in sight: 2 is half a page.
-    pub fn page(&mut self, by: isize, share: usize) {
-        self.step(by * (self.height.get() / share.max(1)).max(1) as isize);
-    }
-
-    pub fn to_oldest(&mut self) {
-        self.step(isize::MAX / 2);
     }
 
     /// The row under the cursor; while it follows, the newest.
@@ -168,7 +154,10 @@ impl Feed {
 }
 
 /// How much of a running completion's end is kept, in bytes.
-const KEPT: usize = 4096;
+const KEPT: usize = 1 << 16;
+
+/// How much of its end tells whether it repeats itself, in bytes.
+const LOOPING: usize = 8192;
 
 /// A completion that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,11 +175,45 @@ pub struct Underway {
 
 /// The completions that are being written, by question and attempt.
 #[derive(Debug, Default)]
-pub struct Running(BTreeMap<(i64, usize), Underway>);
+pub struct Running {
+    list: BTreeMap<(i64, usize), Underway>,
+    /// The one under the cursor, where the cursor is among these.
+    chosen: Option<(i64, usize)>,
+}
 
 impl Running {
+    pub fn get(&self, question_id: i64, attempt: usize) -> Option<&Underway> {
+        self.list.get(&(question_id, attempt))
+    }
+
+    /// The one under the cursor.
+    pub fn chosen(&self) -> Option<&Underway> {
+        self.list.get(&self.chosen?)
+    }
+
+    /// Lets the cursor in, to the first or the last; false where there is none.
+    pub fn enter(&mut self, is_last: bool) -> bool {
+        let list = self.slowest_first();
+        let to = if is_last { list.last() } else { list.first() };
+        self.chosen = to.map(|underway| underway.key());
+        self.chosen.is_some()
+    }
+
+    /// Takes the cursor away.
+    pub fn leave(&mut self) {
+        self.chosen = None;
+    }
+
+    /// Moves the cursor; above the first it leaves.
+    pub fn step(&mut self, by: isize) {
+        let list = self.slowest_first();
+        let at = list.iter().position(|underway| Some(underway.key()) == self.chosen);
+        let to = at.and_then(|at| at.checked_add_signed(by));
+        self.chosen = to.and_then(|to| Some(list.get(to).or(list.last())?.key()));
+    }
+
     pub fn hear(&mut self, question_id: i64, attempt: usize, subject: &str, now: Duration) -> &mut Underway {
-        self.0.entry((question_id, attempt)).or_insert_with(|| Underway {
+        self.list.entry((question_id, attempt)).or_insert_with(|| Underway {
             question_id,
             attempt,
             subject: subject.to_owned(),
@@ -202,22 +225,34 @@ impl Running {
     }
 
     pub fn end(&mut self, question_id: i64, attempt: usize) {
-        self.0.remove(&(question_id, attempt));
+        if self.chosen == Some((question_id, attempt)) {
+            // The next one comes under the cursor, or the one before.
+            let list = self.slowest_first();
+            let at = list.iter().position(|underway| Some(underway.key()) == self.chosen);
+            let next = at.and_then(|at| list.get(at + 1).or(list.get(at.checked_sub(1)?)));
+            self.chosen = next.map(|underway| underway.key());
+        }
+        self.list.remove(&(question_id, attempt));
     }
 
     pub fn clear(&mut self) {
-        self.0.clear();
+        self.list.clear();
+        self.chosen = None;
     }
 
     /// Longest at work first, so that a line keeps its place until one above it ends.
     pub fn slowest_first(&self) -> Vec<&Underway> {
-        let mut list: Vec<&Underway> = self.0.values().collect();
+        let mut list: Vec<&Underway> = self.list.values().collect();
         list.sort_by_key(|underway| (underway.since, underway.question_id, underway.attempt));
         list
     }
 }
 
 impl Underway {
+    fn key(&self) -> (i64, usize) {
+        (self.question_id, self.attempt)
+    }
+
     pub fn grow(&mut self, tokens: usize, text: &str) {
         self.tokens = tokens;
         self.text.push_str(text);
@@ -227,7 +262,8 @@ impl Underway {
                 .unwrap_or(0);
             self.text.drain(..cut);
         }
-        self.is_looping = repeated_tail(&self.text).is_some();
+        let end = (self.text.len().saturating_sub(LOOPING)..).find(|at| self.text.is_char_boundary(*at));
+        self.is_looping = repeated_tail(&self.text[end.unwrap_or(0)..]).is_some();
     }
 }
 
@@ -259,7 +295,7 @@ mod tests {
         let after = feed.sight(4);
         assert_eq!((after.rows, after.cursor, after.newer), (before.rows, Some(17), 7));
         assert_eq!(feed.current(), Some(17));
-        feed.follow();
+        feed.hold();
         assert_eq!(
             (feed.sight(1).rows.as_slice(), feed.current()),
             ([26].as_slice(), Some(26))
@@ -279,7 +315,7 @@ mod tests {
         );
         feed.step(-9);
         assert_eq!((feed.sight(4).rows[0], feed.current()), (19, Some(19)));
-        feed.to_oldest();
+        feed.step(isize::MAX / 2);
         assert_eq!(feed.sight(4).rows, [3, 2, 1, 0]);
     }
 

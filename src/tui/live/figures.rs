@@ -1,7 +1,8 @@
 //! Times, shares and rates in as few columns as they need, steady while they grow.
 
-use crate::text::{duration, thousands};
 use std::time::Duration;
+
+use crate::text::{duration, thousands};
 
 /// A share as points of a hundred, five columns: ` 27.1`; a dash where nothing is known.
 pub fn points(share: Option<f64>) -> String {

@@ -1,119 +1,96 @@
 //! One exam at work, full screen.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout};
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::{duration, safe, thousands};
+use crate::tui::canvas::Canvas;
+use crate::tui::strip::Strip;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets;
 
 use super::answers::latest;
 use super::exam::ExamState;
 use super::figures::{percent, sparkline};
-use super::panes;
+use super::panes::{self, Size};
 use super::side::{feed_remark, header, in_lines, is_tiny, notes, waiting};
-use super::strip::Strip;
 use super::{Live, tempo::RECENT};
 
 /// From this size on there are boxes beside each other.
 const ROOMY: (u16, u16) = (100, 29);
 
 /// Draws one exam.
-pub fn render_full(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Theme) {
+pub fn render_full(canvas: &mut Canvas, live: &Live, exam: usize) {
     let Some(state) = live.exams.get(exam) else {
-        return waiting(buffer, area, live, theme);
+        return waiting(canvas, live);
     };
-    if is_tiny(area) {
-        return in_lines(buffer, area, live, theme);
+    if is_tiny(canvas.area()) {
+        return in_lines(canvas, live);
     }
-    let area = header(buffer, area, live, &state.exam.benchmark, theme);
-    if area.width >= ROOMY.0 && area.height >= ROOMY.1 {
-        roomy(buffer, area, live, exam, theme);
+    let mut body = header(canvas, live, &state.exam.benchmark);
+    if body.area().width >= ROOMY.0 && body.area().height >= ROOMY.1 {
+        roomy(&mut body, live, exam);
     } else {
-        narrow(buffer, area, live, exam, theme);
+        narrow(&mut body, live, exam);
     }
 }
 
-fn roomy(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Theme) {
+fn roomy(canvas: &mut Canvas, live: &Live, exam: usize) {
     let state = &live.exams[exam];
-    let run = Rect { height: 5, ..area };
-    let rest = usize::from(area.height) - 5;
-    let side_lines = side_lines(live, exam, SIDE - 4, theme);
-    let groups = state.categories.len()
-        + if state.subjects.is_empty() {
-            0
-        } else {
-            state.subjects.len() + 1
-        };
+    let side_lines = side_lines(live, exam, SIDE - 4, canvas.theme);
+    let rest = canvas.height().saturating_sub(RUN);
     // The feed keeps a third; what the panes above do not need comes to it.
-    let middle = (groups.max(side_lines.len()) + 2).min(rest - rest / 3);
-    let middle_area = Rect {
-        y: area.y + 5,
-        height: middle as u16,
-        ..area
-    };
-    let feed_area = Rect {
-        y: area.y + 5 + middle as u16,
-        height: (rest - middle) as u16,
-        ..area
-    };
-    boxed(
-        buffer,
-        run,
-        &run_title(live, exam, usize::from(area.width)),
-        "",
-        theme,
-        |width, _| {
-            vec![
-                panes::progress(Strip::new(theme), state, width),
-                pace(Strip::new(theme), live, exam, width),
-                score(Strip::new(theme), live, state, width),
-            ]
-        },
-    );
-    let left = Rect {
-        width: area.width - SIDE as u16,
-        ..middle_area
-    };
-    let right = Rect {
-        x: area.x + left.width,
-        width: SIDE as u16,
-        ..middle_area
-    };
+    let middle = (group_lines(state).max(side_lines.len()) + 2).min(rest - rest / 3);
+    let [run, middle, feed] = Layout::vertical([
+        Constraint::Length(RUN as u16),
+        Constraint::Length(middle as u16),
+        Constraint::Min(0),
+    ])
+    .areas(canvas.area());
+    let [left, right] = Layout::horizontal([Constraint::Min(0), Constraint::Length(SIDE as u16)]).areas(middle);
+    let title = run_title(live, exam, canvas.width());
+    boxed(&mut canvas.at(run), (&title, ""), |strip, (width, _)| {
+        vec![
+            panes::progress(strip.clone(), state, width),
+            pace(strip.clone(), live, exam, width),
+            score(strip.clone(), live, state, width),
+        ]
+    });
     let title = format!("Accuracy by category · {}", panes::interval_name(state));
     let remark = format!("right/done/all · {}", live.order.label());
-    boxed(buffer, left, &title, &remark, theme, |width, height| {
-        groups_and_subjects(live, state, width, height, theme)
+    boxed(&mut canvas.at(left), (&title, &remark), |strip, size| {
+        groups_and_subjects(strip, live, state, size)
     });
-    boxed(buffer, right, side_title(state), "", theme, |_, _| side_lines);
-    boxed(
-        buffer,
-        feed_area,
-        "Latest",
-        &feed_remark(state),
-        theme,
-        |width, height| latest(&Strip::new(theme), live, exam, width, height),
-    );
+    boxed(&mut canvas.at(right), (side_title(state), ""), |_, _| side_lines);
+    let remark = feed_remark(state);
+    boxed(&mut canvas.at(feed), ("Latest", &remark), |strip, size| {
+        latest(strip, live, exam, size)
+    });
 }
+
+/// Lines of the box that tells how the run goes.
+const RUN: usize = 5;
 
 /// Columns of the box on the right.
 const SIDE: usize = 40;
 
-fn boxed(
-    buffer: &mut Buffer,
-    area: Rect,
-    title: &str,
-    remark: &str,
-    theme: &Theme,
-    lines: impl FnOnce(usize, usize) -> Vec<Line<'static>>,
-) {
-    let inner = widgets::frame(buffer, area, title, remark, false, theme);
-    let (width, height) = (usize::from(inner.width.saturating_sub(2)), usize::from(inner.height));
-    for (row, line) in lines(width, height).iter().take(height).enumerate() {
-        buffer.set_line(inner.x + 1, inner.y + row as u16, line, width as u16);
+/// Lines that categories and subjects would like.
+fn group_lines(state: &ExamState) -> usize {
+    match state.subjects.len() {
+        0 => state.categories.len(),
+        subjects => state.categories.len() + subjects + 1,
     }
+}
+
+/// A frame with a title and a remark, filled with as many lines as there is room for.
+fn boxed(
+    canvas: &mut Canvas,
+    (title, remark): (&str, &str),
+    lines: impl FnOnce(&Strip<'_>, Size) -> Vec<Line<'static>>,
+) {
+    let mut inner = canvas.frame(title, remark).padded();
+    let lines = lines(&inner.strip(), (inner.width(), inner.height()));
+    inner.lines(lines);
 }
 
 fn pace(strip: Strip<'_>, live: &Live, exam: usize, width: usize) -> Line<'static> {
@@ -169,26 +146,14 @@ fn score(strip: Strip<'_>, live: &Live, state: &ExamState, width: usize) -> Line
 }
 
 /// Categories, and below them subjects as far as there is room.
-fn groups_and_subjects(
-    live: &Live,
-    state: &ExamState,
-    width: usize,
-    height: usize,
-    theme: &Theme,
-) -> Vec<Line<'static>> {
-    let strip = Strip::new(theme);
-    let mut lines = panes::groups(&strip, &state.categories, live.order, width, height);
+fn groups_and_subjects(strip: &Strip, live: &Live, state: &ExamState, (width, height): Size) -> Vec<Line<'static>> {
+    let mut lines = panes::groups(strip, &state.categories, live.order, (width, height));
     let room = height.saturating_sub(lines.len() + 1);
     if !state.subjects.is_empty() && room > 0 {
         let out = panes::left_out(state.subjects.len(), room);
-        lines.push(
-            strip
-                .clone()
-                .put("subjects", Role::Title)
-                .right(width, out, Role::Dim)
-                .line(),
-        );
-        lines.extend(panes::groups(&strip, &state.subjects, live.order, width, room));
+        let title = strip.clone().put("subjects", Role::Title);
+        lines.push(title.right(width, out, Role::Dim).line());
+        lines.extend(panes::groups(strip, &state.subjects, live.order, (width, room)));
     }
     lines
 }
@@ -231,7 +196,7 @@ fn side_lines(live: &Live, exam: usize, width: usize, theme: &Theme) -> Vec<Line
     if !state.exam.is_cloze || state.counts.sum.tally.invalid > 0 {
         lines.push(Line::default());
         lines.push(strip.clone().put("why invalid", Role::Title).line());
-        lines.extend(panes::causes(&strip, state, width, 4));
+        lines.extend(panes::causes(&strip, state, (width, 4)));
     }
     lines
 }
@@ -263,60 +228,38 @@ fn lengths(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'static> {
 }
 
 /// 80 columns or few lines: bar, a line of figures, categories, one line of attempts or picks, answers.
-fn narrow(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Theme) {
+fn narrow(canvas: &mut Canvas, live: &Live, exam: usize) {
     let state = &live.exams[exam];
-    let width = usize::from(area.width.saturating_sub(2));
-    let left = format!(" {:<room$}", panes::time_left(live, exam), room = panes::TIME_LEFT);
-    let strip = Strip::new(theme);
-    let bar = panes::progress(strip.clone().text(left).text(" "), state, width + 1);
-    buffer.set_line(area.x, area.y, &bar, area.width);
+    let width = canvas.width().saturating_sub(2);
+    let left = format!(" {:<room$} ", panes::time_left(live, exam), room = panes::TIME_LEFT);
     let figures = if state.attempts.are_several() {
-        panes::attempts_in_short(strip.clone().text(" "), state, width)
+        panes::attempts_in_short(canvas.strip().text(" "), state, width)
     } else {
-        panes::picks_in_short(strip.text(" "), state, width)
+        panes::picks_in_short(canvas.strip().text(" "), state, width)
     };
-    buffer.set_line(area.x, area.y + 1, &figures, area.width);
-    let rest = usize::from(area.height) - 2;
-    let groups = state.categories.len()
-        + if state.subjects.is_empty() {
-            0
-        } else {
-            state.subjects.len() + 1
-        };
+    canvas.lines([panes::progress(canvas.strip().text(left), state, width + 1), figures]);
+    let rest = canvas.height().saturating_sub(2);
     let feed = (rest / 5).max(4);
-    let upper = (groups + 2).min(rest - feed);
-    let upper_area = Rect {
-        y: area.y + 2,
-        height: upper as u16,
-        ..area
-    };
-    let feed_area = Rect {
-        y: area.y + 2 + upper as u16,
-        height: (rest - upper) as u16,
-        ..area
-    };
+    let upper = (group_lines(state) + 2).min(rest.saturating_sub(feed));
+    let [_, upper, feed] = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Length(upper as u16),
+        Constraint::Min(0),
+    ])
+    .areas(canvas.area());
     let (readability, _) = panes::readability(state, true);
     let title = format!("{} · {readability}", panes::accuracy(live, state));
-    boxed(
-        buffer,
-        upper_area,
-        &title,
-        panes::interval_name(state),
-        theme,
-        |width, height| groups_and_subjects(live, state, width, height, theme),
-    );
+    let kind = panes::interval_name(state);
+    boxed(&mut canvas.at(upper), (&title, kind), |strip, size| {
+        groups_and_subjects(strip, live, state, size)
+    });
     let remark = [
         panes::question_rate(live, state).trim_start().to_owned(),
         panes::errors(state).0,
         feed_remark(state),
     ];
     let remark: Vec<String> = remark.into_iter().filter(|text| !text.is_empty()).collect();
-    boxed(
-        buffer,
-        feed_area,
-        "Latest",
-        &remark.join(" · "),
-        theme,
-        |width, height| latest(&Strip::new(theme), live, exam, width, height),
-    );
+    boxed(&mut canvas.at(feed), ("Latest", &remark.join(" · ")), |strip, size| {
+        latest(strip, live, exam, size)
+    });
 }

@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::record::Record;
 use crate::trace::{Memory, Rows, Trace};
 
+/// What the trace of a run is that goes on.
+pub const AT_WORK: &str = "a run at work";
+
 /// The rows of all exams, in the order in which they landed.
 #[derive(Debug, Default)]
 pub struct Landing {
@@ -65,7 +68,7 @@ impl Landing {
         Some(Trace {
             name: name.to_owned(),
             path,
-            kind: "a run at work".to_owned(),
+            kind: AT_WORK.to_owned(),
             rows: self.rows.clone(),
             texts: Arc::clone(&self.texts) as Arc<dyn crate::trace::Texts>,
             manifest: None,

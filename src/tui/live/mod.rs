@@ -11,8 +11,8 @@ mod full;
 mod landing;
 mod panes;
 mod side;
-mod strip;
 pub(crate) mod tempo;
+pub mod watch;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,8 +24,10 @@ use crate::trace::Trace;
 
 pub use full::render_full;
 pub use side::render_side_by_side;
+pub use watch::Watch;
 
 use exam::ExamState;
+pub use landing::AT_WORK;
 use landing::Landing;
 use tempo::{Left, Tokens};
 
@@ -254,40 +256,56 @@ impl Live {
 
     /// Holds the feed in focus, or lets it move on.
     pub fn toggle_hold(&mut self) {
-        self.with_feed(feed::Feed::hold);
+        self.with_state(|state| {
+            state.running.leave();
+            state.feed.hold();
+        });
     }
 
     /// Holds the feed in focus where it is.
     pub fn take_hold(&mut self) {
-        self.with_feed(|feed| feed.step(0));
+        self.with_state(|state| state.feed.step(0));
     }
 
-    /// Keeps the cursor of the feed in focus on the newest answer.
-    pub fn follow(&mut self) {
-        self.with_feed(feed::Feed::follow);
-    }
-
-    /// Moves the cursor of the feed in focus: positive to older answers.
+    /// Moves the cursor of the feed in focus: positive to older answers, and beyond the oldest to those being written.
     pub fn step(&mut self, by: isize) {
-        self.with_feed(|feed| feed.step(by));
+        self.with_state(|state| state.step(by));
     }
 
     /// Moves it by `by` times a page (`share` 1) or half a page (2).
     pub fn page(&mut self, by: isize, share: usize) {
-        self.with_feed(|feed| feed.page(by, share));
+        self.with_state(|state| state.step(by * (state.feed.last_height() / share.max(1)).max(1) as isize));
     }
 
     pub fn to_newest(&mut self) {
-        self.with_feed(|feed| feed.step(isize::MIN / 2));
+        self.with_state(|state| {
+            state.running.leave();
+            state.feed.step(isize::MIN / 2);
+        });
     }
 
-    pub fn to_oldest(&mut self) {
-        self.with_feed(feed::Feed::to_oldest);
+    /// To the last line: an answer that is being written, else the oldest.
+    pub fn to_last(&mut self) {
+        self.with_state(|state| {
+            state.feed.step(isize::MAX / 2);
+            state.running.enter(true);
+        });
     }
 
-    fn with_feed(&mut self, change: impl FnOnce(&mut feed::Feed)) {
+    /// The answer that is being written under the cursor of the exam in focus.
+    pub fn running_under_cursor(&self) -> Option<Watch> {
+        let underway = self.exams.get(self.focus)?.running.chosen()?;
+        Some(Watch {
+            exam: self.focus,
+            question_id: underway.question_id,
+            attempt: underway.attempt,
+            above: 0,
+        })
+    }
+
+    fn with_state(&mut self, change: impl FnOnce(&mut ExamState)) {
         if let Some(state) = self.exams.get_mut(self.focus) {
-            change(&mut state.feed);
+            change(state);
         }
     }
 

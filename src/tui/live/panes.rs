@@ -5,13 +5,12 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::record::letter;
 use crate::stats::{self, Interval, Sum, Votes};
-use crate::text::{duration, thousands};
+use crate::text::{count, duration, thousands};
+use crate::tui::strip::Strip;
 use crate::tui::theme::Role;
-use crate::tui::widgets::{interval_bar, progress_bar, solid_bar};
 
 use super::exam::{ExamState, Group};
 use super::figures::{brackets, coarse, percent, points, range, rate, span};
-use super::strip::Strip;
 use super::{Live, Order};
 
 /// Name of the interval that accuracies have.
@@ -35,9 +34,7 @@ pub fn progress(strip: Strip<'_>, state: &ExamState, width: usize) -> Line<'stat
         room = planned_text.len()
     );
     let bar = width.saturating_sub(strip.width() + rows.width() + 1);
-    let theme = strip.theme;
-    let strip = strip.spans(progress_bar(done, planned, bar, theme));
-    strip.text(" ").put(rows, Role::Strong).line()
+    strip.progress_bar(done, planned, bar).text(" ").strong(rows).line()
 }
 
 /// Time left as a guess and its range; what stands in its way otherwise.
@@ -87,10 +84,9 @@ pub fn token_rate(live: &Live, state: &ExamState) -> String {
 }
 
 pub fn errors(state: &ExamState) -> (String, Role) {
-    match state.errors {
-        0 => ("0 errors".to_owned(), Role::Dim),
-        1 => ("! 1 error".to_owned(), Role::Warning),
-        n => (format!("! {} errors", thousands(n)), Role::Warning),
+    match count(state.errors, "error") {
+        text if state.errors == 0 => (text, Role::Dim),
+        text => (format!("! {text}"), Role::Warning),
     }
 }
 
@@ -199,8 +195,11 @@ fn columns(groups: &[&Group], width: usize) -> Columns {
     }
 }
 
+/// The lines and columns that a part of the screen has.
+pub type Size = (usize, usize);
+
 /// A line each: name, bar with its interval, accuracy, interval, right/done/planned.
-pub fn groups(strip: &Strip, groups: &[Group], order: Order, width: usize, height: usize) -> Vec<Line<'static>> {
+pub fn groups(strip: &Strip, groups: &[Group], order: Order, (width, height): Size) -> Vec<Line<'static>> {
     let sorted = sorted(groups, order);
     let columns = columns(&sorted, width);
     let from = stretch(&sorted, height, order);
@@ -237,13 +236,7 @@ pub fn left_out(all: usize, shown: usize) -> String {
 }
 
 /// The same in several columns where lines are few: name, bar, accuracy, and the interval where there is room.
-pub fn groups_in_columns(
-    strip: &Strip,
-    groups: &[Group],
-    order: Order,
-    width: usize,
-    height: usize,
-) -> Vec<Line<'static>> {
+pub fn groups_in_columns(strip: &Strip, groups: &[Group], order: Order, (width, height): Size) -> Vec<Line<'static>> {
     let sorted = sorted(groups, order);
     if height == 0 || sorted.is_empty() {
         return Vec::new();
@@ -286,9 +279,12 @@ fn started(group: &Group) -> Role {
 /// Bar and accuracy, each after a blank.
 fn accuracy_bar<'a>(strip: Strip<'a>, group: &Group, width: usize) -> Strip<'a> {
     let (accuracy, interval) = (group.counts.sum.accuracy(), limits(&group.counts.sum));
-    let bar = interval_bar(accuracy.unwrap_or(0.0), interval, 1.0, width, strip.theme);
     let role = if accuracy.is_some() { Role::Strong } else { Role::Dim };
-    strip.text(" ").spans(bar).text(" ").put(points(accuracy), role)
+    strip
+        .text(" ")
+        .interval_bar(accuracy.unwrap_or(0.0), interval, width)
+        .text(" ")
+        .put(points(accuracy), role)
 }
 
 /// Which letters were picked, and which are right, in points of a hundred.
@@ -344,11 +340,10 @@ pub fn picks(strip: &Strip, state: &ExamState, width: usize) -> Vec<Line<'static
 fn letter_bars(strip: &Strip, letters: &Letters, cell: usize) -> Vec<Line<'static>> {
     let (mut bars, mut keys) = (strip.clone(), strip.clone());
     for (at, (name, count, picked, key)) in letters.rows.iter().enumerate() {
-        let bar = solid_bar(*count, letters.most, cell - 9, Role::BarFull, strip.theme);
         bars = bars
             .to(at * cell)
-            .put(format!("{name} "), Role::Strong)
-            .spans(vec![bar]);
+            .strong(format!("{name} "))
+            .solid_bar(*count, letters.most, cell - 9, Role::BarFull);
         bars = bars.to(at * cell + cell - 6).text(format!("{picked:>3}%"));
         keys = keys
             .to(at * cell)
@@ -390,11 +385,10 @@ pub fn picks_by_line(strip: &Strip, state: &ExamState, width: usize) -> Vec<Line
     let letters = Letters::of(state);
     let bar_width = width.saturating_sub(19);
     let line = |(name, count, picked, key): &(char, usize, usize, usize)| {
-        let bar = solid_bar(*count, letters.most, bar_width, Role::BarFull, strip.theme);
         let strip = strip
             .clone()
-            .put(format!("{name} "), Role::Strong)
-            .spans(vec![bar])
+            .strong(format!("{name} "))
+            .solid_bar(*count, letters.most, bar_width, Role::BarFull)
             .to(2 + bar_width);
         strip
             .text(format!(" {picked:>3}%"))
@@ -515,7 +509,7 @@ pub fn attempts_in_short(strip: Strip<'_>, state: &ExamState, width: usize) -> L
 }
 
 /// Why answers are invalid: counts, as many as fit on the lines.
-pub fn causes(strip: &Strip, state: &ExamState, width: usize, height: usize) -> Vec<Line<'static>> {
+pub fn causes(strip: &Strip, state: &ExamState, (width, height): Size) -> Vec<Line<'static>> {
     if state.causes.is_empty() {
         return vec![strip.clone().put("no [invalid] answer so far", Role::Dim).line()];
     }

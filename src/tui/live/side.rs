@@ -1,21 +1,20 @@
 //! Exams side by side, or above each other where the screen is narrow; in plain lines where it is tiny.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::engine::Pulse;
 use crate::text::{duration, safe, thousands};
-use crate::tui::passage::Passage;
+use crate::tui::canvas::{Canvas, middle};
+use crate::tui::passage::{Laid, Passage};
+use crate::tui::strip::Strip;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets;
 
 use super::answers::latest;
 use super::exam::ExamState;
 use super::figures::{percent, rate};
-use super::panes;
-use super::strip::Strip;
+use super::panes::{self, Size};
 use super::tempo::Tokens;
 use super::{Live, Stage};
 
@@ -29,42 +28,47 @@ const BESIDE: u16 = 56;
 const HIGH: u16 = 24;
 
 /// Draws all exams of the run; a single one as [`super::render_full`] does.
-pub fn render_side_by_side(buffer: &mut Buffer, area: Rect, live: &Live, theme: &Theme) {
+pub fn render_side_by_side(canvas: &mut Canvas, live: &Live) {
     if live.exams.len() == 1 {
-        return super::render_full(buffer, area, live, 0, theme);
+        return super::render_full(canvas, live, 0);
     }
     if !live.has_begun() {
-        return waiting(buffer, area, live, theme);
+        return waiting(canvas, live);
     }
-    if is_tiny(area) {
-        return in_lines(buffer, area, live, theme);
+    if is_tiny(canvas.area()) {
+        return in_lines(canvas, live);
     }
-    let area = header(buffer, area, live, "", theme);
+    let mut body = header(canvas, live, "");
+    let area = body.area();
     let across = usize::from(area.width / BESIDE).clamp(1, live.exams.len());
-    if across > 1 && area.height >= HIGH {
-        let exams = window(live, across);
-        let latest_height = shared_latest_height(live, &exams, usize::from(area.height), area.width / across as u16);
-        for (column, exam) in exams.iter().enumerate() {
-            let left = area.width as usize * column / across;
-            let right = area.width as usize * (column + 1) / across;
-            let place = Rect {
-                x: area.x + left as u16,
-                width: (right - left) as u16,
-                ..area
-            };
-            tall_box(buffer, place, live, *exam, latest_height, theme);
-        }
+    let is_beside = across > 1 && area.height >= HIGH;
+    let room = if is_beside {
+        across
     } else {
-        let exams = window(live, usize::from(area.height / 7).clamp(1, live.exams.len()));
-        for (row, exam) in exams.iter().enumerate() {
-            let top = area.height as usize * row / exams.len();
-            let bottom = area.height as usize * (row + 1) / exams.len();
-            let place = Rect {
-                y: area.y + top as u16,
-                height: (bottom - top) as u16,
+        usize::from(area.height / 7).clamp(1, live.exams.len())
+    };
+    let exams = window(live, room);
+    let latest = shared_latest_height(live, &exams, (usize::from(area.width) / across, body.height()));
+    for (at, exam) in exams.iter().enumerate() {
+        let part = |whole: u16, at: usize| (usize::from(whole) * at / exams.len()) as u16;
+        let place = if is_beside {
+            Rect {
+                x: area.x + part(area.width, at),
+                width: part(area.width, at + 1) - part(area.width, at),
                 ..area
-            };
-            low_box(buffer, place, live, *exam, theme);
+            }
+        } else {
+            Rect {
+                y: area.y + part(area.height, at),
+                height: part(area.height, at + 1) - part(area.height, at),
+                ..area
+            }
+        };
+        let mut place = body.at(place).focus(*exam == live.focus);
+        if is_beside {
+            tall_box(&mut place, live, *exam, latest);
+        } else {
+            low_box(&mut place, live, *exam);
         }
     }
 }
@@ -83,9 +87,9 @@ fn window(live: &Live, room: usize) -> Vec<usize> {
 }
 
 /// The first lines: what runs, how fast; how it ended. Gives back the room below.
-pub fn header(buffer: &mut Buffer, area: Rect, live: &Live, exam: &str, theme: &Theme) -> Rect {
-    let width = usize::from(area.width);
-    let mut strip = Strip::new(theme).put(format!(" {}", word(live)), Role::Title);
+pub fn header<'c, 't>(canvas: &'c mut Canvas<'_, 't>, live: &Live, exam: &str) -> Canvas<'c, 't> {
+    let width = canvas.width();
+    let mut strip = canvas.strip().put(format!(" {}", word(live)), Role::Title);
     if !exam.is_empty() {
         strip = strip.text(" ").foreign(exam, width / 4, Role::Title);
     }
@@ -109,17 +113,13 @@ pub fn header(buffer: &mut Buffer, area: Rect, live: &Live, exam: &str, theme: &
     }
     for text in more {
         if strip.width() + 3 + text.width() + 2 + speed.width() <= width {
-            strip = strip.put(format!(" · {text}"), Role::Dim);
+            strip = strip.dim(format!(" · {text}"));
         }
     }
-    let line = strip.right(width.saturating_sub(1), speed, Role::Plain).line();
-    buffer.set_line(area.x, area.y, &line, area.width);
-    let below = Rect {
-        y: area.y + 1,
-        height: area.height.saturating_sub(1),
-        ..area
-    };
-    verdict(buffer, below, live, theme)
+    canvas.line(0, strip.right(width.saturating_sub(1), speed, Role::Plain));
+    let used = verdict(canvas, live);
+    let area = canvas.area();
+    canvas.at(area).below(1 + used)
 }
 
 /// What the run is doing, in a word.
@@ -155,68 +155,50 @@ fn engine_speed(live: &Live, tokens: &Tokens, has_room: bool) -> String {
     format!("in {tokens_in:>5} out {tokens_out:>4} tok/s{in_flight}")
 }
 
-/// How the run ended, on as many lines as that takes.
-fn verdict(buffer: &mut Buffer, area: Rect, live: &Live, theme: &Theme) -> Rect {
-    let Some(verdict) = live.verdict() else { return area };
-    let (mark, role) = match live.stage {
-        Stage::Failed(_) => ("! ", Role::Warning),
-        _ => ("", Role::Strong),
-    };
+/// Tells below the first line how the run ended; gives back the lines that that takes.
+fn verdict(canvas: &mut Canvas, live: &Live) -> usize {
+    let Some(verdict) = live.verdict() else { return 0 };
     let mut texts = Vec::new();
+    let mut role = Role::Strong;
     if let Stage::Failed(message) = &live.stage {
-        texts.push(format!("{mark}{message}"));
+        role = Role::Warning;
+        texts.push(format!("! {message}"));
     }
     texts.push(verdict);
-    let width = usize::from(area.width.saturating_sub(2));
-    let most = usize::from(area.height / 3);
+    let (width, ascii) = (canvas.width().saturating_sub(2), canvas.theme.ascii);
     let lines = texts
         .iter()
-        .flat_map(|text| Passage::plain(text).lay(width, theme.ascii));
-    let mut used = 0;
-    for laid in lines.take(most) {
-        let line = Line::from(Span::styled(format!(" {}", laid.text()), theme.style(role)));
-        buffer.set_line(area.x, area.y + used, &line, area.width);
-        used += 1;
+        .flat_map(|text| Passage::remarked(text, role).lay(width, ascii));
+    let most = canvas.height().saturating_sub(1) / 3;
+    let lines: Vec<Laid> = lines.take(most).collect();
+    for (at, laid) in lines.iter().enumerate() {
+        canvas.line(1 + at, canvas.strip().text(" ").join_laid(laid.clone()));
     }
-    Rect {
-        y: area.y + used,
-        height: area.height - used,
-        ..area
-    }
+    lines.len()
 }
 
 /// Before the first question: what is being done, in the middle.
-pub fn waiting(buffer: &mut Buffer, area: Rect, live: &Live, theme: &Theme) {
+pub fn waiting(canvas: &mut Canvas, live: &Live) {
     let (title, text, role) = match &live.stage {
-        Stage::Failed(message) => ("the run could not begin".to_owned(), message.as_str(), Role::Warning),
+        Stage::Failed(message) => ("! the run could not begin".to_owned(), message.as_str(), Role::Warning),
         Stage::Ended { .. } => ("the run ended before its first question".to_owned(), "", Role::Plain),
         Stage::Waiting | Stage::Working => {
-            let status = if live.status.is_empty() {
-                "starting"
-            } else {
-                &live.status
+            let status = match live.status.as_str() {
+                "" => "starting",
+                status => status,
             };
             (format!("getting ready · {}", duration(live.now)), status, Role::Strong)
         }
     };
-    let name = Strip::new(theme).put(format!(" {}", word(live)), Role::Title).line();
-    buffer.set_line(area.x, area.y, &name, area.width);
-    let width = area.width.saturating_sub(4).min(84);
-    let mark = if role == Role::Warning { "! " } else { "" };
-    let text = Passage::plain(text).lay(usize::from(width), theme.ascii);
-    let height = (text.len() as u16 + 2).min(area.height);
-    let place = widgets::centered(area, width, height);
-    let centered = |text: &str, role: Role| Line::from(Span::styled(text.to_owned(), theme.style(role))).centered();
-    let title = centered(
-        &format!("{mark}{title}"),
-        if mark.is_empty() { Role::Dim } else { role },
-    );
-    let lines = [title, Line::default()]
-        .into_iter()
-        .chain(text.iter().map(|line| centered(line.text().trim_end(), role)));
-    for (row, line) in (0..place.height).zip(lines) {
-        let indent = place.width.saturating_sub(line.width() as u16) / 2;
-        buffer.set_line(place.x + indent, place.y + row, &line, place.width - indent);
+    canvas.line(0, canvas.strip().put(format!(" {}", word(live)), Role::Title));
+    let width = canvas.width().saturating_sub(4).min(84);
+    let text = Passage::remarked(text, role).lay(width, canvas.theme.ascii);
+    let place = middle(canvas.area(), (width, text.len() + 2));
+    let mut place = canvas.at(place);
+    let title_role = if role == Role::Warning { role } else { Role::Dim };
+    place.centered(0, place.strip().put(title, title_role));
+    for (at, line) in text.iter().enumerate() {
+        place.centered(at + 2, place.strip().put(line.text().trim_end(), role));
     }
 }
 
@@ -233,12 +215,12 @@ enum Part {
 }
 
 /// The parts that an exam has, from top to bottom, with the lines each would like.
-fn parts(state: &ExamState, width: usize, theme: &Theme) -> Vec<(Part, usize)> {
+fn parts(state: &ExamState, width: usize) -> Vec<(Part, usize)> {
     let mut parts = vec![(Part::Run, 3), (Part::Categories, state.categories.len().max(1))];
     if !state.subjects.is_empty() {
         parts.push((Part::Subjects, state.subjects.len()));
     }
-    let strip = Strip::new(theme);
+    let strip = Strip::new(&Theme::PLAIN);
     if state.attempts.are_several() {
         parts.push((Part::Attempts, panes::attempts(&strip, state, width).len()));
     }
@@ -250,15 +232,11 @@ fn parts(state: &ExamState, width: usize, theme: &Theme) -> Vec<(Part, usize)> {
     parts
 }
 
-/// Lines for the latest answers, so that all boxes in sight have them at the same height.
-fn shared_latest_height(live: &Live, exams: &[usize], height: usize, width: u16) -> usize {
-    let theme = Theme {
-        color: false,
-        ascii: false,
-    };
-    let width = usize::from(width.saturating_sub(4));
+/// Lines for the latest answers, so that all boxes in sight have them at the same height; of boxes of so many columns and
+/// lines.
+fn shared_latest_height(live: &Live, exams: &[usize], (width, height): Size) -> usize {
     let room = |exam: &usize| {
-        let parts = parts(&live.exams[*exam], width, &theme);
+        let parts = parts(&live.exams[*exam], width.saturating_sub(4));
         let fixed = |(part, lines): &(Part, usize)| match part {
             Part::Latest => 0,
             Part::Subjects => 5,
@@ -303,32 +281,28 @@ fn allot(parts: &[(Part, usize)], height: usize, latest: usize) -> Vec<usize> {
     given
 }
 
-fn tall_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, latest_height: usize, theme: &Theme) {
-    let state = &live.exams[exam];
-    let is_focused = exam == live.focus;
-    let inner = widgets::frame(
-        buffer,
-        area,
-        &box_title(live, exam, usize::from(area.width)),
-        "",
-        is_focused,
-        theme,
-    );
+fn tall_box(canvas: &mut Canvas, live: &Live, exam: usize, latest: usize) {
+    let title = box_title(live, exam, canvas.width());
+    let inner = canvas.frame(&title, "").area();
     let width = usize::from(inner.width.saturating_sub(2));
-    let parts = parts(state, width, theme);
-    let heights = allot(&parts, usize::from(inner.height), latest_height);
-    let mut row = 0;
+    let parts = parts(&live.exams[exam], width);
+    let heights = allot(&parts, usize::from(inner.height), latest);
+    // Lines below the upper edge of the frame.
+    let mut row = 1;
     for ((part, _), height) in parts.iter().zip(heights).filter(|(_, height)| *height > 0) {
         if *part != Part::Run {
-            let (title, remark) = part_title(live, exam, *part, height);
-            rule(buffer, area, inner.y + row, &title, &remark, is_focused, theme);
+            rule(canvas, row, part_title(live, exam, *part, height));
             row += 1;
         }
-        let lines = part_lines(live, exam, *part, width, height, theme);
-        for (at, line) in lines.iter().take(height).enumerate() {
-            buffer.set_line(inner.x + 1, inner.y + row + at as u16, line, width as u16);
-        }
-        row += height as u16;
+        let place = Rect {
+            y: canvas.area().y + row as u16,
+            height: height as u16,
+            ..inner
+        };
+        let mut place = canvas.at(place).padded();
+        let strip = place.strip();
+        place.lines(part_lines(&strip, live, exam, (*part, (width, height))));
+        row += height;
     }
 }
 
@@ -360,23 +334,21 @@ pub fn notes(live: &Live, exam: usize) -> String {
 }
 
 /// A rule across a box, with a title, and a remark at its right end.
-fn rule(buffer: &mut Buffer, area: Rect, y: u16, title: &str, remark: &str, is_focused: bool, theme: &Theme) {
-    let width = usize::from(area.width);
-    let border = if is_focused { Role::Focus } else { Role::Border };
-    let line_style = theme.style(border).remove_modifier(ratatui::style::Modifier::REVERSED);
-    let bare = width.saturating_sub(title.width() + 6);
-    let remark = if remark.width() + 4 > bare { "" } else { remark };
-    let dashes = bare - if remark.is_empty() { 0 } else { remark.width() + 2 };
-    let mut spans = vec![
-        Span::styled("├─ ", line_style),
-        Span::styled(title.to_owned(), theme.style(Role::Title)),
-        Span::styled(format!(" {}", "─".repeat(dashes)), line_style),
-    ];
-    if !remark.is_empty() {
-        spans.push(Span::styled(format!(" {remark} "), theme.style(Role::Dim)));
-    }
-    spans.push(Span::styled("─┤", line_style));
-    buffer.set_line(area.x, y, &Line::from(spans), area.width);
+fn rule(canvas: &mut Canvas, row: usize, (title, remark): (String, String)) {
+    let border = if canvas.focused { Role::Focus } else { Role::Border };
+    let bare = canvas.width().saturating_sub(title.width() + 6);
+    let remark = if remark.is_empty() || remark.width() + 4 > bare {
+        String::new()
+    } else {
+        format!(" {remark} ")
+    };
+    let dashes = bare - remark.width();
+    let strip = canvas
+        .strip()
+        .put("├─ ", border)
+        .put(title, Role::Title)
+        .put(format!(" {}", "─".repeat(dashes)), border);
+    canvas.line(row, strip.dim(remark).put("─┤", border));
 }
 
 fn part_title(live: &Live, exam: usize, part: Part, height: usize) -> (String, String) {
@@ -417,21 +389,21 @@ pub fn feed_remark(state: &ExamState) -> String {
     notes.join(" · ")
 }
 
-fn part_lines(live: &Live, exam: usize, part: Part, width: usize, height: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn part_lines(strip: &Strip, live: &Live, exam: usize, (part, size): (Part, Size)) -> Vec<Line<'static>> {
     let state = &live.exams[exam];
-    let strip = Strip::new(theme);
+    let width = size.0;
     match part {
         Part::Run => vec![
             panes::progress(strip.clone(), state, width),
             pace(strip.clone(), live, exam, width),
-            score(strip, live, state, width),
+            score(strip.clone(), live, state, width),
         ],
-        Part::Categories => panes::groups(&strip, &state.categories, live.order, width, height),
-        Part::Subjects => panes::groups(&strip, &state.subjects, live.order, width, height),
-        Part::Attempts => panes::attempts(&strip, state, width),
-        Part::Picks => panes::picks(&strip, state, width),
-        Part::Why => panes::causes(&strip, state, width, height),
-        Part::Latest => latest(&strip, live, exam, width, height),
+        Part::Categories => panes::groups(strip, &state.categories, live.order, size),
+        Part::Subjects => panes::groups(strip, &state.subjects, live.order, size),
+        Part::Attempts => panes::attempts(strip, state, width),
+        Part::Picks => panes::picks(strip, state, width),
+        Part::Why => panes::causes(strip, state, size),
+        Part::Latest => latest(strip, live, exam, size),
     }
 }
 
@@ -463,14 +435,13 @@ fn score(strip: Strip<'_>, live: &Live, state: &ExamState, width: usize) -> Line
 }
 
 /// An exam on few lines: the bar with the time, the score, categories in columns, one line of attempts or picks, answers.
-fn low_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Theme) {
+fn low_box(canvas: &mut Canvas, live: &Live, exam: usize) {
     let state = &live.exams[exam];
-    let title = box_title(live, exam, usize::from(area.width));
-    let inner = widgets::frame(buffer, area, &title, &feed_remark(state), exam == live.focus, theme);
-    let width = usize::from(inner.width.saturating_sub(2));
-    let height = usize::from(inner.height);
-    let strip = Strip::new(theme);
-    let left = format!("{:<room$}", panes::time_left(live, exam), room = panes::TIME_LEFT);
+    let title = box_title(live, exam, canvas.width());
+    let mut inner = canvas.frame(&title, &feed_remark(state)).padded();
+    let (width, height) = (inner.width(), inner.height());
+    let strip = inner.strip();
+    let left = format!("{:<room$} ", panes::time_left(live, exam), room = panes::TIME_LEFT);
     let score = [
         (panes::accuracy(live, state), Role::Strong),
         panes::readability(state, true),
@@ -479,7 +450,7 @@ fn low_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Th
         (panes::token_rate(live, state), Role::Plain),
     ];
     let mut lines = vec![
-        panes::progress(strip.clone().text(left).text(" "), state, width),
+        panes::progress(strip.clone().text(left), state, width),
         strip.clone().parts(width, &score).line(),
     ];
     let summary = usize::from(height >= 5);
@@ -488,8 +459,7 @@ fn low_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Th
         &strip,
         &state.categories,
         live.order,
-        width,
-        room,
+        (width, room),
     ));
     if summary > 0 && state.attempts.are_several() {
         lines.push(panes::attempts_in_short(strip.clone(), state, width));
@@ -498,62 +468,39 @@ fn low_box(buffer: &mut Buffer, area: Rect, live: &Live, exam: usize, theme: &Th
     }
     let rest = height.saturating_sub(lines.len());
     if rest > 0 {
-        lines.extend(latest(&strip, live, exam, width, rest));
+        lines.extend(latest(&strip, live, exam, (width, rest)));
     }
-    for (row, line) in lines.iter().take(height).enumerate() {
-        buffer.set_line(inner.x + 1, inner.y + row as u16, line, width as u16);
-    }
+    inner.lines(lines);
 }
 
 /// A screen too small for boxes: a few lines an exam.
-pub fn in_lines(buffer: &mut Buffer, area: Rect, live: &Live, theme: &Theme) {
-    let width = usize::from(area.width);
+pub fn in_lines(canvas: &mut Canvas, live: &Live) {
+    let width = canvas.width();
+    let name = canvas.strip().put(format!("{} ", word(live)), Role::Title);
+    canvas.line(0, name.foreign(&live.model, width.saturating_sub(5), Role::Plain));
+    let used = verdict(canvas, live);
+    let area = canvas.area();
+    let mut body = canvas.at(area).below(1 + used);
+    let strip = body.strip();
     let mut lines = Vec::new();
     for (exam, state) in live.exams.iter().enumerate() {
-        let strip = || Strip::new(theme);
         let mark = if exam == live.focus { "▶ " } else { "  " };
+        let name = strip.clone().text(mark);
         lines.push(
-            strip()
-                .text(mark)
-                .foreign(&state.exam.benchmark, width.saturating_sub(2), Role::Title)
+            name.foreign(&state.exam.benchmark, width.saturating_sub(2), Role::Title)
                 .line(),
         );
-        lines.push(panes::progress(strip().text("  "), state, width));
-        lines.push(
-            strip()
-                .text("  ")
-                .parts(width, &[(panes::time_left(live, exam), Role::Plain)])
-                .line(),
-        );
+        lines.push(panes::progress(strip.clone().text("  "), state, width));
+        let left = [(panes::time_left(live, exam), Role::Plain)];
+        lines.push(strip.clone().text("  ").parts(width, &left).line());
         let invalid = format!("[invalid] {}", percent(state.counts.sum.tally.invalid_rate()));
         let score = [(panes::accuracy(live, state), Role::Strong), (invalid, Role::Plain)];
-        lines.push(strip().text("  ").parts(width, &score).line());
+        lines.push(strip.clone().text("  ").parts(width, &score).line());
     }
-    let area = header_in_short(buffer, area, live, theme);
-    let room = usize::from(area.height);
-    let used = lines.len();
     // The exam in focus shows its answers in what is left; it is put last so that they follow it.
-    if !live.exams.is_empty() && room > used {
-        lines.extend(latest(&Strip::new(theme), live, live.focus, width, room - used));
+    let rest = body.height().saturating_sub(lines.len());
+    if !live.exams.is_empty() && rest > 0 {
+        lines.extend(latest(&strip, live, live.focus, (width, rest)));
     }
-    for (row, line) in lines.iter().take(room).enumerate() {
-        buffer.set_line(area.x, area.y + row as u16, line, area.width);
-    }
-}
-
-fn header_in_short(buffer: &mut Buffer, area: Rect, live: &Live, theme: &Theme) -> Rect {
-    let width = usize::from(area.width);
-    let line = Strip::new(theme)
-        .put(format!("{} ", word(live)), Role::Title)
-        .foreign(&live.model, width.saturating_sub(5), Role::Plain)
-        .line();
-    if area.height > 0 {
-        buffer.set_line(area.x, area.y, &line, area.width);
-    }
-    let below = Rect {
-        y: area.y + area.height.min(1),
-        height: area.height.saturating_sub(1),
-        ..area
-    };
-    verdict(buffer, below, live, theme)
+    body.lines(lines);
 }

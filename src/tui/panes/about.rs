@@ -1,15 +1,14 @@
 //! What the trace is and where it comes from, and what was found to be wrong with it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::Value;
 
 use crate::check::Problem;
 use crate::trace::Trace;
+use crate::tui::canvas::{Canvas, middle};
 use crate::tui::passage::{Laid, Passage};
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{centered, laid, window};
 
 /// Lines of a document that are shown of each file under `provenance/`.
 const LINES: usize = 60;
@@ -136,18 +135,14 @@ impl About {
         lines
     }
 
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let inner = window(buffer, place(area), "About this trace", "j/k scroll · Esc", theme);
-        let lines = self.lay(area, theme);
-        let last = lines.len().saturating_sub(usize::from(inner.height));
-        laid(buffer, inner, &lines, self.scroll.min(last), theme);
+    pub fn draw(&self, canvas: &mut Canvas) {
+        let (area, theme) = (canvas.area(), canvas.theme);
+        let mut inner = canvas.window_at(place(area), "About this trace", "j/k scroll · Esc");
+        inner.laid(&self.lay(area, theme), self.scroll);
     }
 }
 
 fn place(area: Rect) -> Rect {
-    centered(
-        area,
-        area.width.saturating_sub(8).min(110),
-        area.height.saturating_sub(4),
-    )
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    middle(area, (width.saturating_sub(8).min(110), height.saturating_sub(4)))
 }

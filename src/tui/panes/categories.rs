@@ -1,14 +1,11 @@
 //! Pane 1: accuracy of each category with its interval as a lighter end of the bar.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
-
 use crate::stats::{Interval, Sum, percent};
-use crate::text::safe::one_line;
+use crate::tui::canvas::Canvas;
 use crate::tui::snapshot::{CategorySum, Report, Snapshot};
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, frame, interval_bar, line, select_line, share_bar};
+use crate::tui::strip::Strip;
+use crate::tui::theme::Role;
+use crate::tui::widgets::Cursor;
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -48,6 +45,12 @@ impl Entry {
         }
     }
 
+    /// Whether a filter line chooses the line's rows.
+    pub fn is_chosen(&self, filter: &str) -> bool {
+        self.word()
+            .is_some_and(|word| crate::filter::words(filter).any(|typed| typed == word))
+    }
+
     /// The filter word that chooses the line's rows.
     pub fn word(&self) -> Option<String> {
         match self {
@@ -82,10 +85,22 @@ enum Figure {
     Nothing,
 }
 
+/// The outcome that every row of a filter shares: their accuracy tells nothing then, their share does.
+fn shared_outcome(report: &Report) -> Option<&'static str> {
+    let shown = report.total.tally;
+    match shown.correct {
+        _ if shown.n == 0 => None,
+        0 if shown.invalid == shown.n => Some("invalid"),
+        0 => Some("wrong"),
+        correct if correct == shown.n => Some("right"),
+        _ => None,
+    }
+}
+
 impl Categories {
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, focused: bool, theme: &Theme) {
+    pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
         let Some(snapshot) = workspace.snapshot.as_deref() else {
-            frame(buffer, area, "1 Categories", "", focused, theme);
+            canvas.frame("1 Categories", "");
             return;
         };
         let is_filtered = !workspace.filter.is_empty();
@@ -94,14 +109,7 @@ impl Categories {
             Some(facets) => &**facets,
             None => &workspace.selected.report,
         };
-        // Where every row in sight has the same outcome, their accuracy tells nothing, their share does.
-        let shown = report.total.tally;
-        let shared = match (is_filtered && shown.n > 0, shown.correct) {
-            (true, 0) if shown.invalid == shown.n => Some("invalid"),
-            (true, 0) => Some("wrong"),
-            (true, correct) if correct == shown.n => Some("right"),
-            _ => None,
-        };
+        let shared = shared_outcome(report).filter(|_| is_filtered);
         let kind = if report.total.has_repeats() {
             "by question"
         } else {
@@ -112,98 +120,83 @@ impl Categories {
             (None, false) => ("1 Categories".to_owned(), format!("%  95% {kind}  n")),
             (None, true) => ("1 Categories".to_owned(), format!("% of n shown  95% {kind}")),
         };
-        let inner = frame(buffer, area, &title, &remark, focused, theme);
+        let mut inner = canvas.frame(&title, &remark);
         let entries = entries(snapshot);
-        let mut cursor = self.cursor;
-        cursor.settle(entries.len(), usize::from(inner.height));
-        for (row, entry) in entries
-            .iter()
-            .enumerate()
-            .skip(cursor.top)
-            .take(usize::from(inner.height))
-        {
-            let is_chosen = is_filtered
-                && entry
-                    .word()
-                    .is_some_and(|word| workspace.view.filter.split(' ').any(|typed| typed == word));
-            let figure = if shared.is_some() {
-                let all = sum(entry, &snapshot.all);
-                let has_accuracy = *entry != Entry::All || snapshot.all.one_exam().is_some();
-                Figure::Share {
-                    of: all.rows(),
-                    accuracy: all.accuracy().filter(|_| has_accuracy),
-                    is_right: shown.correct > 0,
-                }
-            } else if *entry == Entry::All && report.one_exam().is_none() {
-                Figure::Nothing
-            } else {
-                Figure::Accuracy
+        let width = inner.width();
+        inner.list(entries.len(), self.cursor, |at, strip| {
+            let entry = &entries[at];
+            let line = Line {
+                entry,
+                sum: sum(entry, report),
+                figure: figure(entry, report, snapshot, shared.is_some()),
+                is_chosen: is_filtered && entry.is_chosen(&workspace.view.filter),
             };
-            let y = (row - cursor.top) as u16;
-            let spans = Self::line(entry, &sum(entry, report), figure, is_chosen, inner.width, theme);
-            line(buffer, inner, y, spans);
-            if focused && row == cursor.at {
-                select_line(buffer, inner, y, theme);
-            }
-        }
+            line.onto(strip, width)
+        });
     }
+}
 
-    fn line(
-        entry: &Entry,
-        sum: &Sum,
-        figure: Figure,
-        is_chosen: bool,
-        width: u16,
-        theme: &Theme,
-    ) -> Vec<Span<'static>> {
-        let bar_width = usize::from(width).saturating_sub(25).clamp(4, 24);
-        let is_heading = !matches!(entry, Entry::Category(_));
-        let marker = if is_chosen { ">" } else { " " };
-        let name_role = if is_chosen || is_heading {
+fn figure(entry: &Entry, report: &Report, snapshot: &Snapshot, is_shared: bool) -> Figure {
+    if is_shared {
+        let all = sum(entry, &snapshot.all);
+        let has_accuracy = *entry != Entry::All || snapshot.all.one_exam().is_some();
+        Figure::Share {
+            of: all.rows(),
+            accuracy: all.accuracy().filter(|_| has_accuracy),
+            is_right: report.total.tally.correct > 0,
+        }
+    } else if *entry == Entry::All && report.one_exam().is_none() {
+        Figure::Nothing
+    } else {
+        Figure::Accuracy
+    }
+}
+
+/// A line with its figures.
+struct Line<'a> {
+    entry: &'a Entry,
+    sum: Sum,
+    figure: Figure,
+    is_chosen: bool,
+}
+
+impl Line<'_> {
+    fn onto<'t>(&self, strip: Strip<'t>, width: usize) -> Strip<'t> {
+        let bar = width.saturating_sub(25).clamp(4, 24);
+        let is_heading = !matches!(self.entry, Entry::Category(_));
+        let role = if self.is_chosen || is_heading {
             Role::Strong
         } else {
             Role::Plain
         };
         let number = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), |share| percent(Some(share)));
-        let value = match figure {
-            Figure::Accuracy => sum.accuracy(),
-            Figure::Share { of, .. } if of > 0 => Some(sum.rows() as f64 / of as f64),
+        let value = match self.figure {
+            Figure::Accuracy => self.sum.accuracy(),
+            Figure::Share { of, .. } if of > 0 => Some(self.sum.rows() as f64 / of as f64),
             Figure::Share { .. } | Figure::Nothing => None,
         };
-        let mut spans = vec![
-            Span::styled(marker, theme.style(Role::Focus)),
-            Span::styled(
-                format!("{:<11}", one_line(entry.name(), 11, theme.ascii)),
-                theme.style(name_role),
-            ),
-            Span::raw(format!("{:>5} ", number(value))),
-        ];
-        let interval = sum.interval().map(Interval::limits);
-        match figure {
+        let interval = self.sum.interval().map(Interval::limits);
+        let strip = strip
+            .put(if self.is_chosen { ">" } else { " " }, Role::Focus)
+            .field(self.entry.name(), 11, role)
+            .text(format!("{:>5} ", number(value)));
+        let strip = match self.figure {
             Figure::Share { accuracy, is_right, .. } => {
                 // A share is no accuracy: it has neither its colour nor its interval.
                 let role = if is_right { Role::Dim } else { Role::Wrong };
-                spans.extend(share_bar(
-                    value.unwrap_or(0.0),
-                    bar_width.saturating_sub(6),
-                    role,
-                    theme,
-                ));
-                spans.push(Span::styled(format!("{:>6}", number(accuracy)), theme.style(Role::Dim)));
+                strip
+                    .share_bar(value.unwrap_or(0.0), bar.saturating_sub(6), role)
+                    .dim(format!("{:>6}", number(accuracy)))
             }
-            Figure::Accuracy if !is_heading => {
-                spans.extend(interval_bar(value.unwrap_or(0.0), interval, 1.0, bar_width, theme));
-            }
+            Figure::Accuracy if !is_heading => strip.interval_bar(value.unwrap_or(0.0), interval, bar),
             Figure::Accuracy | Figure::Nothing => {
                 let interval = interval.filter(|_| value.is_some());
                 let limits = interval.map(|(low, high)| format!("{}-{}", percent(Some(low)), percent(Some(high))));
-                let text = format!("{:<bar_width$}", limits.unwrap_or_default());
-                spans.push(Span::styled(text, theme.style(Role::Dim)));
+                strip.dim(format!("{:<bar$}", limits.unwrap_or_default()))
             }
-        }
-        let count_role = if sum.rows() == 0 { Role::Mark } else { Role::Plain };
-        spans.push(Span::styled(format!("{:>7}", sum.rows()), theme.style(count_role)));
-        spans
+        };
+        let role = if self.sum.rows() == 0 { Role::Mark } else { Role::Plain };
+        strip.put(format!("{:>7}", self.sum.rows()), role)
     }
 }
 

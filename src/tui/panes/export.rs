@@ -1,17 +1,17 @@
 //! The export dialog: what, in which form, where to; count and size stand there before anything is written.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
 
 use crate::export::{ALL, FORMATS, format_of};
-use crate::text::safe::one_line;
-use crate::text::{size, thousands};
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Input, centered, line, window};
+use crate::text::{count, size, thousands};
+use crate::tui::canvas::Canvas;
+use crate::tui::passage::Passage;
+use crate::tui::theme::Role;
+use crate::tui::widgets::Input;
 
 /// Which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct Dialog {
     pub force: bool,
     pub sizes: Sizes,
     pub error: Option<String>,
-    pub is_writing: bool,
+    writing: Option<Writing>,
     field: Field,
     /// Whether the path was typed, so that it does not follow the format.
     is_typed: bool,
@@ -79,6 +79,38 @@ pub enum Pressed {
     Open,
     Closed,
     Write,
+    Quit,
+}
+
+/// An export that is being written.
+#[derive(Debug, Clone)]
+pub struct Writing {
+    /// Rows written so far; the writer counts.
+    pub written: Arc<AtomicUsize>,
+    pub all: usize,
+    pub path: PathBuf,
+    /// What is written: `row` or `pair`.
+    pub noun: &'static str,
+}
+
+impl Writing {
+    pub fn of(dialog: &Dialog) -> Writing {
+        Writing {
+            written: Arc::default(),
+            all: dialog.rows(),
+            path: dialog.target(),
+            noun: dialog.noun(),
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.written.load(Ordering::Relaxed).min(self.all)
+    }
+
+    /// How much is written, of a hundred.
+    pub fn share(&self) -> usize {
+        self.rows() * 100 / self.all.max(1)
+    }
 }
 
 impl Dialog {
@@ -96,11 +128,26 @@ impl Dialog {
             force: false,
             sizes,
             error: None,
-            is_writing: false,
+            writing: None,
             field: Field::Path,
             is_typed: false,
             stem,
         }
+    }
+
+    /// The rows are being written from now on.
+    pub fn begin(&mut self, writing: &Writing) {
+        self.writing = Some(writing.clone());
+        self.error = None;
+    }
+
+    /// Nothing was written, and why.
+    pub fn fail(&mut self, error: &str) {
+        self.writing = None;
+        self.error = Some(match error.split_once(" exists") {
+            Some((path, _)) => format!("{path} exists · ^o replaces it"),
+            None => error.to_owned(),
+        });
     }
 
     /// Where to write; `~/` is the home directory.
@@ -126,7 +173,8 @@ impl Dialog {
         match key.code {
             KeyCode::Esc => return Pressed::Closed,
             KeyCode::Char('c') if control => return Pressed::Closed,
-            _ if self.is_writing => return Pressed::Open,
+            KeyCode::Char('Q') if self.writing.is_some() => return Pressed::Quit,
+            _ if self.writing.is_some() => return Pressed::Open,
             KeyCode::Enter if self.path.text.trim().is_empty() => {
                 self.error = Some("a file name is missing".to_owned());
             }
@@ -220,16 +268,48 @@ impl Dialog {
         self.force = false;
     }
 
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
-        let place = centered(area, 76, 12);
-        let inner = window(
-            buffer,
-            place,
-            "Export",
-            "Tab field · arrows change · Enter writes · Esc",
-            theme,
-        );
-        let size = match self.sizes.bytes_a_row {
+    pub fn draw(&self, canvas: &mut Canvas) {
+        let remark = "Tab field · arrows change · Enter writes · Esc";
+        let mut inner = canvas.window((76, 12), "Export", remark);
+        let width = inner.width();
+        inner.line(0, inner.strip().strong(self.size()));
+        for (at, (field, name, value)) in self.fields().into_iter().enumerate() {
+            let (value, role) = if field == self.field {
+                (format!("< {value} >"), Role::Focus)
+            } else {
+                (format!("  {value}"), Role::Plain)
+            };
+            let strip = inner.strip().dim(format!("{name:<8}")).put(value, role);
+            inner.line(at + 2, strip);
+        }
+        let strip = inner.strip().dim(format!("{:<10}", "file"));
+        let strip = if self.field == Field::Path {
+            self.path.onto(strip, width.saturating_sub(12))
+        } else {
+            strip.foreign(&self.path.text, 60, Role::Plain)
+        };
+        inner.line(5, strip);
+        let (text, role) = match (&self.error, &self.writing) {
+            (_, Some(writing)) => {
+                let (rows, all) = (thousands(writing.rows()), count(writing.all, writing.noun));
+                (
+                    format!("{rows} of {all} written · Esc goes on in the background"),
+                    Role::Strong,
+                )
+            }
+            (Some(error), None) => (error.clone(), Role::Warning),
+            (None, None) => ("an existing file is kept".to_owned(), Role::Dim),
+        };
+        let text = Passage::remarked(&text, role).lay(width, inner.theme.ascii);
+        inner.below(7).laid(&text, 0);
+    }
+
+    /// How much is to be written.
+    fn size(&self) -> String {
+        if self.scope == Scope::WholeQuestions && self.sizes.whole_questions.is_none() {
+            return "counting the rows…".to_owned();
+        }
+        let about = match self.sizes.bytes_a_row {
             Some(bytes) => {
                 let each = match self.scope {
                     Scope::Pairs => 2.0 * bytes[0],
@@ -243,18 +323,18 @@ impl Dialog {
             }
             None => String::new(),
         };
-        let noun = if self.scope == Scope::Pairs { "pairs" } else { "rows" };
-        let is_counting = self.scope == Scope::WholeQuestions && self.sizes.whole_questions.is_none();
-        let count = if is_counting {
-            "counting the rows…".to_owned()
-        } else {
-            format!("{} {noun}{size}", thousands(self.rows()))
-        };
-        line(buffer, inner, 0, vec![Span::styled(count, theme.style(Role::Strong))]);
-        let scope = Scope::ALL
-            .iter()
-            .find(|(scope, _)| *scope == self.scope)
-            .map_or("", |(_, text)| text);
+        format!("{}{about}", count(self.rows(), self.noun()))
+    }
+
+    /// What one of the things written is called.
+    pub fn noun(&self) -> &'static str {
+        if self.scope == Scope::Pairs { "pair" } else { "row" }
+    }
+
+    /// The fields that are turned, with their values.
+    fn fields(&self) -> [(Field, &'static str, String); 3] {
+        let is_scope = |(scope, _): &&(Scope, &str)| *scope == self.scope;
+        let scope = Scope::ALL.iter().find(is_scope).map_or("", |(_, text)| text);
         let (format, extras) = match (self.scope, self.extras) {
             (Scope::Pairs, _) => (
                 "jsonl: one object a pair, with the rows of A and of B".to_owned(),
@@ -265,48 +345,11 @@ impl Dialog {
                 if extras { "why, match, note, marks" } else { "none" },
             ),
         };
-        let fields = [
+        [
             (Field::Scope, "rows", scope.to_owned()),
             (Field::Format, "format", format),
             (Field::Extras, "added", extras.to_owned()),
-        ];
-        for (at, (field, name, value)) in fields.into_iter().enumerate() {
-            let focused = field == self.field;
-            let value = if focused {
-                format!("< {value} >")
-            } else {
-                format!("  {value}")
-            };
-            let spans = vec![
-                Span::styled(format!("{name:<8}"), theme.style(Role::Dim)),
-                Span::styled(value, theme.style(if focused { Role::Focus } else { Role::Plain })),
-            ];
-            line(buffer, inner, at as u16 + 2, spans);
-        }
-        let mut spans = vec![Span::styled(format!("{:<10}", "file"), theme.style(Role::Dim))];
-        if self.field == Field::Path {
-            spans.extend(self.path.spans(usize::from(inner.width).saturating_sub(12), theme));
-        } else {
-            spans.push(Span::raw(one_line(&self.path.text, 60, theme.ascii)));
-        }
-        line(buffer, inner, 5, spans);
-        let (text, role) = match (&self.error, self.is_writing) {
-            (_, true) => ("writing…".to_owned(), Role::Dim),
-            (Some(error), false) => (error.clone(), Role::Warning),
-            (None, false) => (
-                "written aside, then renamed; an existing file is not replaced".to_owned(),
-                Role::Dim,
-            ),
-        };
-        let text = crate::tui::passage::Passage::plain(&text).lay(usize::from(inner.width), theme.ascii);
-        for (at, laid) in text.iter().take(3).enumerate() {
-            line(
-                buffer,
-                inner,
-                7 + at as u16,
-                vec![Span::styled(laid.text(), theme.style(role))],
-            );
-        }
+        ]
     }
 }
 
@@ -316,7 +359,11 @@ fn text_of(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+
     use super::*;
+    use crate::tui::theme::Theme;
 
     fn dialog() -> Dialog {
         Dialog::new(
@@ -362,5 +409,28 @@ mod tests {
         dialog.scope = Scope::Marked;
         assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open);
         assert!(dialog.error.is_some());
+    }
+
+    #[test]
+    fn what_is_being_written_is_counted_and_left_to_go_on() {
+        let mut dialog = dialog();
+        let writing = Writing::of(&dialog);
+        dialog.begin(&writing);
+        writing.written.fetch_add(2, Ordering::Relaxed);
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 20));
+        let area = buffer.area;
+        dialog.draw(&mut Canvas::new(&mut buffer, area, &Theme::PLAIN));
+        let screen: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
+        let told = "2 of 3 rows written · Esc goes on in the background";
+        assert!(screen.contains(told), "{screen}");
+        assert_eq!((writing.share(), writing.noun), (66, "row"));
+        assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open, "not written twice");
+        assert_eq!(dialog.press(KeyCode::Char('Q').into()), Pressed::Quit);
+        assert_eq!(dialog.press(KeyCode::Esc.into()), Pressed::Closed);
+        dialog.fail("cannot write: x.jsonl exists; --force replaces it");
+        assert_eq!(
+            dialog.error.as_deref(),
+            Some("cannot write: x.jsonl exists · ^o replaces it")
+        );
     }
 }

@@ -1,16 +1,16 @@
 //! The filter line while it is typed, and as chips when it is not.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
 use unicode_width::UnicodeWidthStr;
 
 use crate::filter::{Completion, Filter, State};
 use crate::text::safe::{inline, one_line};
 use crate::text::thousands;
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, Input, frame, line};
+use crate::tui::canvas::Canvas;
+use crate::tui::strip::Strip;
+use crate::tui::theme::Role;
+use crate::tui::widgets::{Cursor, Input};
 use crate::tui::worker::View;
 
 /// Completions shown at once.
@@ -152,91 +152,73 @@ impl FilterLine {
         start
     }
 
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, room: Rect, theme: &Theme) {
-        let mut spans = vec![Span::styled(" / ", theme.style(Role::Key))];
-        spans.extend(
-            self.input
-                .spans(usize::from(area.width).saturating_sub(30).max(20), theme),
-        );
-        line(buffer, area, 0, spans);
+    /// Draws the line, and below it the completions above whatever stands there.
+    pub fn draw(&self, canvas: &mut Canvas, place: Rect) {
+        let mut line = canvas.at(place);
+        line.clear();
+        let room = line.width().saturating_sub(30).max(20);
+        line.line(0, self.input.onto(line.strip().put(" / ", Role::Key), room));
         let completions = self.current();
         if completions.is_empty() {
             return;
         }
         let shown = &completions[..completions.len().min(SHOWN)];
-        let widest = shown
-            .iter()
-            .map(|completion| completion.word.width())
-            .max()
-            .unwrap_or(0)
-            .clamp(8, 36);
-        let x = area.x + 3 + (self.input.text[..self.word_start()].width() as u16).min(area.width / 2);
-        let place = Rect {
-            x: x.saturating_sub(2),
-            y: area.y + 1,
+        let longest = shown.iter().map(|completion| completion.word.width()).max();
+        let widest = longest.unwrap_or(0).clamp(8, 36);
+        let column = (self.input.text[..self.word_start()].width() as u16).min(place.width / 2);
+        let below = Rect {
+            x: place.x + column + 1,
+            y: place.y + 1,
             width: widest as u16 + 14,
             height: shown.len() as u16 + 2,
         };
-        let place = place.intersection(room);
-        ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buffer);
         let remark = match completions.len() - shown.len() {
             0 => "Tab completes".to_owned(),
             more => format!("Tab · {more} more"),
         };
-        let inner = frame(buffer, place, "", &remark, false, theme);
+        let mut list = canvas.at(below);
+        list.clear();
+        let mut inner = list.frame("", &remark);
         for (at, completion) in shown.iter().enumerate() {
-            let word = super::rows::pad(&completion.word, widest, theme);
             let count = completion.count.map(thousands).unwrap_or_default();
-            let spans = vec![
-                Span::raw(format!(" {word} ")),
-                Span::styled(format!("{count:>9}"), theme.style(Role::Dim)),
-            ];
-            line(buffer, inner, at as u16, spans);
+            let strip = inner.strip().text(" ").field(&completion.word, widest, Role::Plain);
+            inner.line(at, strip.dim(format!(" {count:>9}")));
             if self.chosen == Some(at) {
-                buffer.set_style(
-                    Rect {
-                        y: inner.y + at as u16,
-                        height: 1,
-                        ..inner
-                    },
-                    theme.style(Role::Selected),
-                );
+                inner.select(at);
             }
         }
     }
 }
 
-/// The words of a filter as chips: those that filter, those that do not yet, those looked for as text.
-pub fn chips(filter: &Filter, theme: &Theme) -> Vec<Span<'static>> {
-    let mut spans = Vec::new();
+/// Adds the words of a filter as chips: those that filter, those that do not yet, those looked for as text.
+pub fn chips<'t>(mut strip: Strip<'t>, filter: &Filter) -> Strip<'t> {
     let mut end = 0;
     for word in filter.words() {
-        let text = one_line(&inline(&filter.text()[word.span.clone()], theme.ascii), 40, theme.ascii);
         if filter.text()[end..word.span.start].contains('|') {
-            spans.push(Span::styled("| ", theme.style(Role::Dim)));
+            strip = strip.dim("| ");
         }
         end = word.span.end;
-        match word.state {
-            State::Active => spans.push(Span::styled(format!(" {text} "), theme.style(Role::Chip))),
-            State::AsText => {
-                spans.push(Span::styled(format!(" {text} "), theme.style(Role::Chip)));
-                spans.push(Span::styled(" as text", theme.style(Role::Dim)));
-            }
+        let ascii = strip.theme.ascii;
+        let text = one_line(&filter.text()[word.span.clone()], 40, ascii);
+        strip = match word.state {
+            State::Active => strip.put(format!(" {text} "), Role::Chip),
+            State::AsText => strip.put(format!(" {text} "), Role::Chip).dim(" as text"),
             State::Pending => {
-                let dots = if theme.ascii { "..." } else { "…" };
-                spans.push(Span::styled(format!("{text}{dots}"), theme.style(Role::Pending)));
-                if let Some(why) = &word.why {
-                    let why = inline(why, theme.ascii);
-                    spans.push(Span::styled(
-                        format!(" does not filter: {why}"),
-                        theme.style(Role::Pending),
-                    ));
-                }
+                let dots = strip.theme.dots();
+                let why = word.why.as_deref().map(|why| inline(why, ascii));
+                strip.put(
+                    match why {
+                        Some(why) if why.starts_with(&text) => why,
+                        Some(why) => format!("{text}{dots} does not filter: {why}"),
+                        None => format!("{text}{dots}"),
+                    },
+                    Role::Pending,
+                )
             }
-        }
-        spans.push(Span::raw(" "));
+        };
+        strip = strip.text(" ");
     }
-    spans
+    strip
 }
 
 #[cfg(test)]

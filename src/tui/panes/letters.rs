@@ -1,13 +1,10 @@
 //! Pane 3: how often each letter is the key and how often it was picked, under the filter.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
-
 use crate::record::letter;
+use crate::tui::canvas::Canvas;
 use crate::tui::snapshot::Report;
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, frame, line, select_line, solid_bar};
+use crate::tui::theme::Role;
+use crate::tui::widgets::Cursor;
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -25,41 +22,23 @@ pub fn entries(all: &Report, shown: &Report) -> Vec<(char, usize, usize)> {
 }
 
 impl Letters {
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, focused: bool, theme: &Theme) {
-        let inner = frame(buffer, area, "3 Letters", "key   picks", focused, theme);
+    pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
+        let mut inner = canvas.frame("3 Letters", "key   picks");
         let Some(snapshot) = workspace.snapshot.as_deref() else {
             return;
         };
         let entries = entries(&snapshot.all, &workspace.selected.report);
-        let mut cursor = self.cursor;
-        cursor.settle(entries.len(), usize::from(inner.height));
-        let most = entries
-            .iter()
-            .flat_map(|(_, key, pick)| [*key, *pick])
-            .max()
-            .unwrap_or(0);
-        let bar = (usize::from(inner.width).saturating_sub(17)) / 2;
-        for (row, (letter, key, pick)) in entries
-            .iter()
-            .enumerate()
-            .skip(cursor.top)
-            .take(usize::from(inner.height))
-        {
-            let y = (row - cursor.top) as u16;
-            let key_bar = solid_bar(*key, most, bar, Role::Dim, theme);
-            let padding = bar + 1 - key_bar.width();
-            let spans = vec![
-                Span::styled(format!(" {letter}"), theme.style(Role::Strong)),
-                Span::raw(format!("{key:>6} ")),
-                key_bar,
-                Span::raw(" ".repeat(padding)),
-                Span::raw(format!("{pick:>5} ")),
-                solid_bar(*pick, most, bar, Role::BarFull, theme),
-            ];
-            line(buffer, inner, y, spans);
-            if focused && row == cursor.at {
-                select_line(buffer, inner, y, theme);
-            }
-        }
+        let most = entries.iter().flat_map(|(_, key, pick)| [*key, *pick]).max();
+        let (most, bar) = (most.unwrap_or(0), inner.width().saturating_sub(17) / 2);
+        inner.list(entries.len(), self.cursor, |at, strip| {
+            let (letter, key, pick) = entries[at];
+            let strip = strip.strong(format!(" {letter}")).text(format!("{key:>6} "));
+            let column = strip.width() + bar + 1;
+            strip
+                .solid_bar(key, most, bar, Role::Dim)
+                .to(column)
+                .text(format!("{pick:>5} "))
+                .solid_bar(pick, most, bar, Role::BarFull)
+        });
     }
 }

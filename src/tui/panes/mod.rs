@@ -14,6 +14,18 @@ pub mod why;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
+use super::theme::Theme;
+use super::workspace::Workspace;
+use output::Find;
+
+/// What texts are drawn with beside a pane's own state.
+#[derive(Debug, Clone, Copy)]
+pub struct Around<'a> {
+    pub workspace: &'a Workspace,
+    pub find: Option<&'a Find>,
+    pub theme: &'a Theme,
+}
+
 /// Smallest terminal on which the screens are whole.
 pub const SMALLEST: (u16, u16) = (60, 16);
 

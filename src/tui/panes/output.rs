@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use ratatui::text::Span;
-
 use crate::extract::argmax::{ArgMax, answer_of};
 use crate::record::{INVALID, Record, letter};
 use crate::tui::passage::{Laid, Lights, Passage, line_of};
 use crate::tui::reading::Reading;
+use crate::tui::strip::Strip;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::solid_bar;
 
 /// An output laid out.
 #[derive(Debug, Clone, Default)]
@@ -47,15 +45,19 @@ impl Find {
     }
 }
 
-/// Lays out a record's output for a pane of the given size.
-pub fn lay(
-    record: &Record,
-    reading: &Reading,
-    size: (usize, usize),
-    folds: bool,
-    find: Option<&Find>,
-    theme: &Theme,
-) -> Output {
+/// How an output is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// Columns and lines of the pane.
+    pub size: (usize, usize),
+    /// Whether loops and the text after the match are folded.
+    pub folds: bool,
+    pub find: Option<&'a Find>,
+}
+
+/// Lays out a record's output for a pane.
+pub fn lay(record: &Record, reading: &Reading, view: View<'_>, theme: &Theme) -> Output {
+    let View { size, folds, find } = view;
     let (width, height) = size;
     let found = find.map(|find| find.places(&record.reasoning)).unwrap_or_default();
     let lights = Lights {
@@ -91,33 +93,22 @@ pub fn verdict(record: &Record, ascii: bool) -> (String, Role) {
 }
 
 /// The scores of a cloze answer, one line an option.
-pub fn scores(record: &Record, bar: usize, theme: &Theme) -> Vec<Vec<Span<'static>>> {
+pub fn scores<'t>(record: &Record, bar: usize, theme: &'t Theme) -> Vec<Strip<'t>> {
     let Some(scores) = &record.logprobs else {
         return Vec::new();
     };
+    let thousandths = |share: f64| (share * 1000.0).round() as usize;
     let shares = shares(scores);
     let most = shares.iter().copied().fold(0.0f64, f64::max);
-    scores
-        .iter()
-        .zip(&shares)
-        .enumerate()
-        .map(|(at, (score, share))| {
-            let name = letter(at).map(|letter| letter.to_string()).unwrap_or_default();
-            let (mark, role) = option_mark(record, &name);
-            let thousandths = (share * 1000.0).round() as usize;
-            vec![
-                Span::styled(format!(" {mark} {name} "), theme.style(role)),
-                Span::raw(format!("{score:>8.3} {:>5.1}% ", share * 100.0)),
-                solid_bar(
-                    thousandths,
-                    (most * 1000.0).round() as usize,
-                    bar,
-                    role_of_bar(role),
-                    theme,
-                ),
-            ]
-        })
-        .collect()
+    let line = |(at, (score, share)): (usize, (&f32, &f64))| {
+        let name = letter(at).map(String::from).unwrap_or_default();
+        let (mark, role) = option_mark(record, &name);
+        Strip::new(theme)
+            .put(format!(" {mark} {name} "), role)
+            .text(format!("{score:>8.3} {:>5.1}% ", share * 100.0))
+            .solid_bar(thousandths(*share), thousandths(most), bar, role_of_bar(role))
+    };
+    scores.iter().zip(&shares).enumerate().map(line).collect()
 }
 
 /// Whether whole answer texts were scored, not letters.

@@ -1,20 +1,20 @@
 //! A list to choose from by typing a few letters: categories, columns, causes, and the keys themselves.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::safe::one_line;
 use crate::text::thousands;
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, Input, centered, line, window};
+use crate::tui::canvas::{Canvas, middle};
+use crate::tui::theme::Role;
+use crate::tui::widgets::{Cursor, Input};
 use crate::tui::worker::Sort;
 
 /// What choosing an entry does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Choice {
+    #[default]
+    Nothing,
     /// Replaces the filter words of these kinds by this word; `None` takes them away.
     Replace(&'static [&'static str], Option<String>),
     /// Adds a word to the filter.
@@ -28,12 +28,16 @@ pub enum Choice {
     Press(&'static str),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Entry {
     pub label: String,
     pub detail: String,
     pub count: Option<usize>,
     pub choice: Choice,
+    /// What entries that belong together are headed by.
+    pub group: &'static str,
+    /// Other words by which it is found.
+    pub words: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +45,6 @@ pub enum Kind {
     Category,
     Sort,
     Alike,
-    Why,
     Keys,
     Runs,
 }
@@ -83,6 +86,13 @@ impl Picker {
         }
     }
 
+    /// The same with the cursor on an entry.
+    #[must_use]
+    pub fn starting_at(mut self, at: usize) -> Picker {
+        self.cursor.at = at;
+        self
+    }
+
     /// Exchanges the entries, keeping what was typed.
     pub fn refill(&mut self, entries: Vec<Entry>) {
         let fresh = Picker::new(self.kind, &self.title, entries);
@@ -93,11 +103,16 @@ impl Picker {
     /// The entries that fit what is typed: those that begin so first, then those with a word that does, then the rest.
     fn fitting(&self) -> Vec<&Entry> {
         let typed = self.input.text.trim().to_lowercase();
+        let begins = |text: &str| {
+            text.to_lowercase()
+                .split([' ', '_', ':'])
+                .any(|word| word.starts_with(&typed))
+        };
         let rank = |entry: &Entry| {
             let label = entry.label.to_lowercase();
-            if typed.is_empty() || label.starts_with(&typed) {
+            if label.starts_with(&typed) || begins(&entry.words) {
                 Some(0)
-            } else if label.split([' ', '_', ':']).any(|word| word.starts_with(&typed)) {
+            } else if begins(&label) {
                 Some(1)
             } else if label.contains(&typed) || entry.detail.to_lowercase().contains(&typed) {
                 Some(2)
@@ -121,8 +136,12 @@ impl Picker {
             KeyCode::Esc => return Pressed::Closed,
             KeyCode::Char('c') if control => return Pressed::Closed,
             KeyCode::Enter => {
+                let typed = self.input.text.trim();
                 return match self.fitting().get(self.cursor.at) {
                     Some(entry) => Pressed::Chosen(entry.choice.clone()),
+                    None if self.kind == Kind::Runs && !typed.is_empty() => {
+                        Pressed::Chosen(Choice::CompareFile(typed.into()))
+                    }
                     None => Pressed::Open,
                 };
             }
@@ -143,15 +162,12 @@ impl Picker {
     }
 
     fn place(&self, area: Rect) -> Rect {
-        let width = if self.kind == Kind::Keys {
-            86
-        } else {
-            (self.label + 34).clamp(48, 72) as u16
+        let width = match self.kind {
+            Kind::Keys => 100,
+            _ => (self.label + 34).clamp(48, 72),
         };
-        let height = (self.entries.len() as u16 + 4)
-            .min(area.height.saturating_sub(4))
-            .max(8);
-        centered(area, width, height)
+        let room = usize::from(area.height).saturating_sub(4);
+        middle(area, (width, (self.entries.len() + 4).min(room).max(8)))
     }
 
     /// Chooses what is clicked.
@@ -177,65 +193,56 @@ impl Picker {
         self.cursor.step(by, count);
     }
 
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, theme: &Theme) {
+    pub fn draw(&self, canvas: &mut Canvas) {
         let fitting = self.fitting();
         let action = if self.kind == Kind::Keys { "presses" } else { "takes" };
-        let remark = format!("type to narrow · {} {action} · Esc", theme.key_name("⏎"));
-        let place = self.place(area);
-        let inner = window(buffer, place, &self.title, &remark, theme);
-        let mut typed = vec![Span::styled("› ", theme.style(Role::Key))];
-        typed.extend(self.input.spans(usize::from(inner.width).saturating_sub(3), theme));
-        line(buffer, inner, 0, typed);
-        let body = Rect {
-            y: inner.y + 2,
-            height: inner.height.saturating_sub(2),
-            ..inner
-        };
+        let remark = format!("type to narrow · {} {action} · Esc", canvas.theme.key_name("⏎"));
+        let place = self.place(canvas.area());
+        let mut inner = canvas.window_at(place, &self.title, &remark);
+        let width = inner.width();
+        let typed = self
+            .input
+            .onto(inner.strip().put("› ", Role::Key), width.saturating_sub(3));
+        inner.line(0, typed);
+        let height = inner.height().saturating_sub(2);
         let mut cursor = self.cursor;
-        cursor.settle(fitting.len(), usize::from(body.height));
-        if fitting.is_empty() {
-            line(
-                buffer,
-                body,
-                0,
-                vec![Span::styled("nothing fits", theme.style(Role::Dim))],
-            );
+        cursor.settle(fitting.len(), height);
+        if fitting.len() > height {
+            let seen = format!("{}-{} of {}", cursor.top + 1, cursor.top + height, fitting.len());
+            inner.right(0, inner.strip().dim(seen));
         }
-        for (at, entry) in fitting
-            .iter()
-            .enumerate()
-            .skip(cursor.top)
-            .take(usize::from(body.height))
-        {
-            let y = (at - cursor.top) as u16;
-            let count = entry
-                .count
-                .map(|count| format!("{:>9}", thousands(count)))
-                .unwrap_or_default();
-            let room = usize::from(body.width).saturating_sub(self.label + 3 + count.len());
-            let label = super::rows::pad(&entry.label, self.label, theme);
-            let detail = super::rows::pad(&one_line(&entry.detail, room, theme.ascii), room, theme);
-            let role = if self.kind == Kind::Keys {
-                Role::Key
-            } else {
-                Role::Plain
-            };
-            let spans = vec![
-                Span::styled(format!(" {label}  "), theme.style(role)),
-                Span::styled(detail, theme.style(Role::Dim)),
-                Span::raw(count),
-            ];
-            line(buffer, body, y, spans);
-            if at == cursor.at {
-                buffer.set_style(
-                    Rect {
-                        y: body.y + y,
-                        height: 1,
-                        ..body
-                    },
-                    theme.style(Role::Selected),
-                );
-            }
+        let mut body = inner.below(2).focus(true);
+        if fitting.is_empty() {
+            body.line(0, body.strip().dim(self.nothing()));
+        }
+        let role = match self.kind {
+            Kind::Keys => Role::Key,
+            _ => Role::Plain,
+        };
+        let longest = self.entries.iter().map(|entry| entry.group.width()).max();
+        let group = longest.filter(|longest| *longest > 0).map_or(0, |longest| longest + 2);
+        body.list(fitting.len(), cursor, |at, strip| {
+            let entry = fitting[at];
+            let is_first = at == cursor.top || fitting[at - 1].group != entry.group;
+            let heading = if is_first { entry.group } else { "" };
+            let count = entry.count.map(|count| format!("{:>9}", thousands(count)));
+            let count = count.unwrap_or_default();
+            let room = width.saturating_sub(group + self.label + 3 + count.len());
+            strip
+                .text(" ")
+                .field(heading, group, Role::Strong)
+                .field(&entry.label, self.label, role)
+                .text("  ")
+                .field(&entry.detail, room, Role::Dim)
+                .text(count)
+        });
+    }
+
+    /// Why there is nothing to choose.
+    fn nothing(&self) -> &'static str {
+        match self.kind {
+            Kind::Runs if self.entries.is_empty() => "no other run is open: type a path, ⏎ opens it",
+            _ => "nothing fits",
         }
     }
 }
@@ -250,6 +257,7 @@ mod tests {
             detail: String::new(),
             count: None,
             choice: Choice::Add((*label).to_owned()),
+            ..Entry::default()
         };
         Picker::new(Kind::Category, "x", labels.iter().map(entry).collect())
     }

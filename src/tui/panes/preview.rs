@@ -1,19 +1,19 @@
 //! Pane 5: the row under the cursor, read without opening it.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
 
 use crate::record::{Record, letter};
+use crate::text::count;
 use crate::text::safe::one_line;
-use crate::text::thousands;
+use crate::tui::canvas::Canvas;
 use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading;
 use crate::tui::snapshot::Snapshot;
+use crate::tui::strip::Strip;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{frame, laid, line};
-use crate::tui::workspace::Workspace;
+use crate::tui::widgets::Extent;
 
+use super::Around;
 use super::output::{self, Find, option_mark};
 
 #[derive(Debug, Default)]
@@ -25,196 +25,213 @@ pub struct Preview {
 }
 
 /// From this height on options are shown, one a line.
-const TALL: u16 = 14;
+const TALL: usize = 14;
 
 impl Preview {
-    pub fn draw(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        workspace: &Workspace,
-        focused: bool,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) {
+    pub fn draw(&self, canvas: &mut Canvas, around: &Around) {
+        let workspace = around.workspace;
         let shown = workspace.row().and_then(|row| Some((row, workspace.record(row)?)));
         let (Some((row, Ok(record))), Some(snapshot)) = (shown, workspace.snapshot.as_deref()) else {
-            let inner = frame(buffer, area, "5 Preview", "", focused, theme);
+            let mut inner = canvas.frame("5 Preview", "");
             if let Some((_, Err(error))) = shown {
-                line(
-                    buffer,
-                    inner,
-                    0,
-                    vec![Span::styled(
-                        one_line(error, 400, theme.ascii),
-                        theme.style(Role::Warning),
-                    )],
-                );
+                inner.line(0, inner.strip().foreign(error, 400, Role::Warning));
             }
             return;
         };
-        let reading = Reading::of(record, &workspace.rule);
         if workspace.hides(row) {
-            self.draw_blind(buffer, area, record, focused, theme);
+            self.draw_blind(canvas, record);
             return;
         }
-        let title = if area.height < TALL {
-            let remark = reading.remark();
-            let remark = if remark.is_empty() {
-                String::new()
-            } else {
-                format!(" · {remark}")
-            };
-            format!(
-                "5 Preview · Q{} at {} · {}{remark}",
-                record.question_id,
-                record.attempt,
-                verdict(record, theme)
-            )
+        let shown = Shown::new(snapshot, row, record, around);
+        let title = if canvas.height() < TALL {
+            format!("5 Preview · {}", shown.short())
         } else {
             "5 Preview".to_owned()
         };
-        let title = one_line(&title, usize::from(area.width).saturating_sub(6), theme.ascii);
-        let inner = frame(
-            buffer,
-            area,
-            &title,
-            &theme.key_name("Space page · ⏎ open"),
-            focused,
-            theme,
-        );
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
-        let lines = self.lines(snapshot, row, record, &reading, inner, find, theme);
-        let last = lines.len().saturating_sub(usize::from(inner.height));
-        laid(buffer, inner, &lines, self.scroll.min(last), theme);
+        let theme = canvas.theme;
+        let title = one_line(&title, canvas.width().saturating_sub(6), theme.ascii);
+        let remark = theme.key_name("J/K scroll · Space page · ⏎ open");
+        let mut inner = canvas.frame(&title, &remark).padded();
+        let lines = shown.lines((inner.width(), inner.height()), !self.folds);
+        inner.laid(&lines, self.scroll);
     }
 
     /// The question and its options, and nothing that tells the key or a pick.
-    fn draw_blind(&self, buffer: &mut Buffer, area: Rect, record: &Record, focused: bool, theme: &Theme) {
+    fn draw_blind(&self, canvas: &mut Canvas, record: &Record) {
         let title = format!("5 Preview · Q{} · blind", record.question_id);
-        let inner = frame(buffer, area, &title, "A-J answers · n next · b ends", focused, theme);
-        let width = usize::from(inner.width.saturating_sub(2));
-        let mut lines = Passage::plain(record.question.trim()).lay(width, theme.ascii);
+        let mut inner = canvas.frame(&title, "A-J answers · n next · b ends").padded();
+        let (width, ascii) = (inner.width(), inner.theme.ascii);
+        let mut lines = Passage::plain(record.question.trim()).lay(width, ascii);
         lines.push(Laid::default());
         for (at, option) in record.options.iter().enumerate() {
-            let name = letter(at).map(|letter| letter.to_string()).unwrap_or_default();
+            let name = letter(at).map(String::from).unwrap_or_default();
             let text = format!("  {name} {option}");
-            lines.extend(Passage::plain(&text).lay(width, theme.ascii));
+            lines.extend(Passage::plain(&text).lay(width, ascii));
         }
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
-        let last = lines.len().saturating_sub(usize::from(inner.height));
-        laid(buffer, inner, &lines, self.scroll.min(last), theme);
+        inner.laid(&lines, self.scroll);
     }
 
-    /// Lines there are, and lines in sight.
-    pub fn extent(&self, area: Rect, workspace: &Workspace, theme: &Theme) -> (usize, usize) {
+    pub fn extent(&self, area: Rect, around: &Around) -> Extent {
         let height = usize::from(area.height.saturating_sub(2));
-        let Some(row) = workspace.row() else { return (0, height) };
-        let (Some(Ok(record)), Some(snapshot)) = (workspace.record(row), workspace.snapshot.as_deref()) else {
-            return (0, height);
+        let workspace = around.workspace;
+        let shown = workspace.row().and_then(|row| Some((row, workspace.record(row)?)));
+        let (Some((row, Ok(record))), Some(snapshot)) = (shown, workspace.snapshot.as_deref()) else {
+            return Extent { lines: 0, height };
         };
-        let reading = Reading::of(record, &workspace.rule);
-        let inner = Rect {
-            width: area.width.saturating_sub(4),
-            height: height as u16,
-            ..area
-        };
-        (
-            self.lines(snapshot, row, record, &reading, inner, None, theme).len(),
-            height,
-        )
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one private function that only joins what the pane shows"
-    )]
-    fn lines(
-        &self,
-        snapshot: &Snapshot,
-        row: u32,
-        record: &Record,
-        reading: &Reading,
-        inner: Rect,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) -> Vec<Laid> {
-        let width = usize::from(inner.width);
-        let is_tall = inner.height + 2 >= TALL;
-        let mut lines = Vec::new();
-        if is_tall {
-            lines.push(heading(snapshot, row, record, theme));
-            lines.push(Laid::default());
-        }
-        let question = Passage::plain(record.question.trim()).lay(width, theme.ascii);
-        let most = if is_tall {
-            (usize::from(inner.height) / 3).max(3)
-        } else {
-            2
-        };
-        let is_cut = question.len() > most;
-        lines.extend(question.into_iter().take(most));
-        if is_cut && let Some(last) = lines.last_mut() {
-            last.spans
-                .push((if theme.ascii { "..." } else { "…" }.to_owned(), Role::Dim));
-        }
-        if is_tall {
-            lines.push(Laid::default());
-            lines.extend(options(record, width, theme));
-        } else if let Some(last) = lines.last_mut() {
-            last.spans.push((
-                format!("   key {}", one_line(&record.answer, 12, theme.ascii)),
-                Role::Strong,
-            ));
-        }
-        lines.push(Laid::default());
-        if record.logprobs.is_some() {
-            lines.extend(
-                output::scores(record, 24, theme)
-                    .into_iter()
-                    .map(|spans| plain_line(&spans)),
-            );
-            return lines;
-        }
-        if is_tall {
-            let remark = reading.remark();
-            let remark = if remark.is_empty() {
-                String::new()
-            } else {
-                format!(" · {remark}")
-            };
-            lines.push(one(
-                format!(
-                    "── output · {} chars{remark} ",
-                    thousands(record.reasoning_chars.max(0) as usize)
-                ),
-                Role::Dim,
-            ));
-        }
-        let rest = usize::from(inner.height).saturating_sub(lines.len()).max(1);
-        let output = output::lay(record, reading, (width, rest), !self.folds, find, theme);
-        let from = if is_tall || output.from == 0 { 0 } else { output.from };
-        lines.extend(output.lines.into_iter().skip(from));
-        lines
+        let size = (usize::from(area.width.saturating_sub(4)), height);
+        let lines = Shown::new(snapshot, row, record, around).lines(size, !self.folds).len();
+        Extent { lines, height }
     }
 }
 
-fn plain_line(spans: &[Span]) -> Laid {
-    Laid {
-        spans: spans
-            .iter()
-            .map(|span| (span.content.to_string(), Role::Plain))
-            .collect(),
-        start: 0,
+/// The row that is previewed.
+struct Shown<'a> {
+    snapshot: &'a Snapshot,
+    row: u32,
+    record: &'a Record,
+    reading: Reading,
+    find: Option<&'a Find>,
+    theme: &'a Theme,
+}
+
+/// Lines of the output that are in sight at least, whatever the question takes.
+const OUTPUT: usize = 5;
+
+impl<'a> Shown<'a> {
+    fn new(snapshot: &'a Snapshot, row: u32, record: &'a Record, around: &Around<'a>) -> Shown<'a> {
+        Shown {
+            snapshot,
+            row,
+            record,
+            reading: Reading::of(record, &around.workspace.rule),
+            find: around.find,
+            theme: around.theme,
+        }
     }
+
+    /// What the pane is called where there is no room for a heading of its own.
+    fn short(&self) -> String {
+        let (verdict, _) = output::verdict(self.record, self.theme.ascii);
+        let (question, attempt) = (self.record.question_id, self.record.attempt);
+        format!("Q{question} at {attempt} · {verdict}{}", self.reading.remarked())
+    }
+
+    fn lines(&self, (width, height): (usize, usize), folds: bool) -> Vec<Laid> {
+        let is_tall = height + 2 >= TALL;
+        let mut lines = if is_tall {
+            self.tall_head(width, height)
+        } else {
+            self.low_head(width)
+        };
+        if self.record.logprobs.is_some() {
+            lines.extend(output::scores(self.record, 24, self.theme).into_iter().map(Strip::laid));
+            return lines;
+        }
+        let rest = height.saturating_sub(lines.len()).max(1);
+        let view = output::View {
+            size: (width, rest),
+            folds,
+            find: self.find,
+        };
+        let output = output::lay(self.record, &self.reading, view, self.theme);
+        let from = if is_tall { 0 } else { output.from };
+        lines.extend(output.lines.into_iter().skip(from));
+        lines
+    }
+
+    /// Heading, question and options in so many lines that some of the output is in sight below them.
+    fn tall_head(&self, width: usize, height: usize) -> Vec<Laid> {
+        let (record, theme) = (self.record, self.theme);
+        let mut lines = vec![self.heading(), Laid::default()];
+        let most = (height / 3).max(3);
+        let question = cut(
+            Passage::plain(record.question.trim()).lay(width, theme.ascii),
+            most,
+            theme,
+        );
+        // Two blank lines and the output's own heading stand between.
+        let room = height.saturating_sub(lines.len() + question.len() + 3 + OUTPUT);
+        let options = shortened(options(record, width, theme), room.max(1), theme);
+        lines.extend(question);
+        lines.push(Laid::default());
+        lines.extend(options);
+        lines.push(Laid::default());
+        if record.logprobs.is_none() {
+            let chars = count(record.reasoning_chars.max(0) as usize, "char");
+            lines.push(one(
+                format!("── output · {chars}{} ", self.reading.remarked()),
+                Role::Dim,
+            ));
+        }
+        lines
+    }
+
+    fn low_head(&self, width: usize) -> Vec<Laid> {
+        let theme = self.theme;
+        let question = Passage::plain(self.record.question.trim()).lay(width, theme.ascii);
+        let mut lines = cut(question, 2, theme);
+        if let Some(last) = lines.last_mut() {
+            let key = one_line(&self.record.answer, 12, theme.ascii);
+            last.spans.push((format!("   key {key}"), Role::Strong));
+        }
+        lines.push(Laid::default());
+        lines
+    }
+
+    fn heading(&self) -> Laid {
+        let (record, theme) = (self.record, self.theme);
+        let (verdict, role) = output::verdict(record, theme.ascii);
+        let group = match record.subject.as_str() {
+            "" => &record.category,
+            _ => &record.subject,
+        };
+        let mut strip = Strip::new(theme).strong(format!("Q{} ", record.question_id)).foreign(
+            &group.replace('_', " "),
+            30,
+            Role::Plain,
+        );
+        if let Some(attempt) = self.snapshot.attempt_label(self.row) {
+            strip = strip.text(format!(" · {attempt}"));
+        }
+        strip
+            .text(" · pick ")
+            .put(verdict, role)
+            .text(" · key ")
+            .foreign(&record.answer, 20, Role::Plain)
+            .laid()
+    }
+}
+
+/// At most so many lines, the last with a mark where something was cut.
+fn cut(mut lines: Vec<Laid>, most: usize, theme: &Theme) -> Vec<Laid> {
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            last.spans.push((theme.dots().to_owned(), Role::Dim));
+        }
+    }
+    lines
+}
+
+/// Option lines that fit: the key and the pick stay, others give way and are counted.
+fn shortened(options: Vec<Laid>, room: usize, theme: &Theme) -> Vec<Laid> {
+    if options.len() <= room {
+        return options;
+    }
+    let is_marked = |line: &Laid| line.spans.first().is_some_and(|(_, role)| *role != Role::Plain);
+    let marked = options.iter().filter(|line| is_marked(line)).count();
+    let (all, mut plain) = (options.len(), room.saturating_sub(marked + 1));
+    let stays = |line: &Laid| {
+        let fits = plain > 0;
+        if !is_marked(line) {
+            plain = plain.saturating_sub(1);
+        }
+        is_marked(line) || fits
+    };
+    let mut kept: Vec<Laid> = options.into_iter().filter(stays).collect();
+    let more = count(all - kept.len(), "more option");
+    kept.push(one(format!("    {} {more}", theme.dots()), Role::Dim));
+    kept
 }
 
 fn one(text: String, role: Role) -> Laid {
@@ -222,40 +239,6 @@ fn one(text: String, role: Role) -> Laid {
         spans: vec![(text, role)],
         start: 0,
     }
-}
-
-fn verdict(record: &Record, theme: &Theme) -> String {
-    output::verdict(record, theme.ascii).0
-}
-
-fn heading(snapshot: &Snapshot, row: u32, record: &Record, theme: &Theme) -> Laid {
-    let attempts = snapshot.attempts(row).len();
-    let (verdict, role) = output::verdict(record, theme.ascii);
-    let group = if record.subject.is_empty() {
-        &record.category
-    } else {
-        &record.subject
-    };
-    let mut spans = vec![
-        (format!("Q{}", record.question_id), Role::Strong),
-        (
-            format!(" {}", one_line(&group.replace('_', " "), 30, theme.ascii)),
-            Role::Plain,
-        ),
-    ];
-    if attempts > 1 {
-        spans.push((
-            format!(" · attempt {} of 0-{}", record.attempt, attempts - 1),
-            Role::Plain,
-        ));
-    }
-    spans.push((" · pick ".to_owned(), Role::Plain));
-    spans.push((verdict, role));
-    spans.push((
-        format!(" · key {}", one_line(&record.answer, 20, theme.ascii)),
-        Role::Plain,
-    ));
-    Laid { spans, start: 0 }
 }
 
 fn options(record: &Record, width: usize, theme: &Theme) -> Vec<Laid> {

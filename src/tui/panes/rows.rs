@@ -1,18 +1,18 @@
 //! Pane 4: the rows of the slice as a table. Only the lines in sight are made.
 
-use ratatui::buffer::Buffer;
+use std::borrow::Cow;
+
 use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::Span;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::INVALID;
 use crate::text::safe::one_line;
 use crate::text::thousands;
 use crate::trace::Rows as Columns;
+use crate::tui::canvas::Canvas;
 use crate::tui::snapshot::{Snapshot, pick_text};
+use crate::tui::strip::Strip;
 use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{frame, line};
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -42,10 +42,10 @@ impl Rows {
         usize::from(area.height.saturating_sub(3))
     }
 
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, focused: bool, theme: &Theme) {
+    pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
         let shown = workspace.selected.rows.len();
-        let remark = match (shown, workspace.snapshot.is_some()) {
-            (0, _) => String::new(),
+        let remark = match shown {
+            0 => String::new(),
             _ => format!("{}/{}", thousands(workspace.cursor.at + 1), thousands(shown)),
         };
         let title = if workspace.view.by_question {
@@ -53,182 +53,119 @@ impl Rows {
         } else {
             "4 Rows"
         };
-        let inner = frame(buffer, area, title, &remark, focused, theme);
-        let Some(snapshot) = workspace.snapshot.as_deref() else {
-            line(
-                buffer,
-                inner,
-                1,
-                vec![Span::styled("   opening…", theme.style(Role::Dim))],
-            );
-            return;
-        };
-        if shown == 0 {
-            let text = match (
-                workspace.is_current() && !workspace.is_partial,
-                workspace.rows().is_some_and(Columns::is_empty),
-            ) {
-                (_, true) => "nothing here yet",
-                (true, false) => "no row passes the filter   (u takes it back, Esc in the filter line too)",
-                (false, false) => "searching…",
-            };
-            line(
-                buffer,
-                inner,
-                1,
-                vec![Span::styled(format!("   {text}"), theme.style(Role::Dim))],
-            );
-            return;
-        }
-        let widths = widths(snapshot, workspace, usize::from(inner.width));
-        line(
-            buffer,
-            inner,
-            0,
-            vec![Span::styled(header(&widths, workspace), theme.style(Role::Dim))],
-        );
-        let height = Rows::height(area);
-        let mut cursor = workspace.cursor;
-        cursor.settle(shown, height);
-        for (at, row) in workspace.selected.rows.iter().enumerate().skip(cursor.top).take(height) {
-            let is_current = at == cursor.at;
-            let y = (at - cursor.top + 1) as u16;
-            line(
-                buffer,
-                inner,
-                y,
-                self.line(snapshot, workspace, *row, is_current, &widths, theme),
-            );
-            if is_current {
-                highlight(
-                    buffer,
-                    Rect {
-                        y: inner.y + y,
-                        height: 1,
-                        ..inner
-                    },
-                    theme.style(Role::Selected),
-                );
+        let mut inner = canvas.frame(title, &remark);
+        let snapshot = match workspace.snapshot.as_deref() {
+            Some(snapshot) if shown > 0 => snapshot,
+            _ => {
+                let text = nothing_shown(workspace);
+                inner.line(1, inner.strip().dim(format!("   {text}")));
+                return;
             }
-        }
+        };
+        let widths = widths(snapshot, workspace, inner.width());
+        inner.line(0, inner.strip().dim(header(&widths, workspace)));
+        let lines = Lines {
+            snapshot,
+            workspace,
+            widths,
+            sideways: self.sideways,
+        };
+        // The row under the cursor is marked wherever the keys go: the other panes show it.
+        inner
+            .below(1)
+            .focus(true)
+            .list(shown, workspace.cursor, |at, strip| lines.line(at, strip));
     }
+}
 
-    fn line(
-        &self,
-        snapshot: &Snapshot,
-        workspace: &Workspace,
-        row: u32,
-        is_current: bool,
-        widths: &Widths,
-        theme: &Theme,
-    ) -> Vec<Span<'static>> {
-        let rows = snapshot.rows();
-        let at = row as usize;
-        let marker = if is_current { "▶" } else { " " };
-        let mark = match workspace.notes.get(row) {
-            Some(note) if note.marked => "◆",
-            Some(note) if !note.note.is_empty() => "✎",
+/// Why there is no row to see.
+fn nothing_shown(workspace: &Workspace) -> &'static str {
+    let is_settled = workspace.is_current() && !workspace.is_partial;
+    match (workspace.rows(), is_settled) {
+        (None, _) => "opening…",
+        (Some(rows), _) if rows.is_empty() => "nothing here yet",
+        (_, true) => "no row passes the filter   (Esc clears it, u takes it back)",
+        (_, false) => "searching…",
+    }
+}
+
+/// What the lines of the table are made from.
+struct Lines<'a> {
+    snapshot: &'a Snapshot,
+    workspace: &'a Workspace,
+    widths: Widths,
+    sideways: usize,
+}
+
+impl Lines<'_> {
+    fn line<'t>(&self, place: usize, strip: Strip<'t>) -> Strip<'t> {
+        let (rows, row) = (self.snapshot.rows(), self.workspace.selected.rows[place]);
+        let (at, widths) = (row as usize, &self.widths);
+        let is_hidden = self.workspace.hides(row);
+        let is_current = place == self.workspace.cursor.at;
+        let note_mark = match self.workspace.notes.get(row) {
+            Some(note) if note.marked => strip.theme.mark(),
+            Some(note) if !note.note.is_empty() => strip.theme.note(),
             _ => " ",
         };
-        let mut spans = vec![
-            Span::styled(marker, theme.style(Role::Focus)),
-            Span::styled(
-                match mark {
-                    "◆" if theme.ascii => "#",
-                    "✎" if theme.ascii => "\"",
-                    mark => mark,
-                },
-                theme.style(Role::Strong),
-            ),
-            Span::raw(format!("{:>width$} ", rows.question_id[at], width = widths.id)),
-        ];
-        let by_question = workspace.view.by_question;
-        let is_hidden = workspace.hides(row);
-        if by_question {
-            let attempts = snapshot.attempts(row);
-            let correct = attempts.iter().filter(|row| rows.correct[**row as usize]).count();
-            let share = if is_hidden {
-                "·".to_owned()
-            } else {
-                format!("{correct}/{}", attempts.len())
-            };
-            spans.push(Span::raw(format!("{share:>5}    ")));
-        } else {
-            if widths.attempt > 0 {
-                spans.push(Span::raw(format!(
-                    "{:>width$} ",
-                    rows.attempt[at],
-                    width = widths.attempt
-                )));
-            }
-            let (pick, role) = if is_hidden {
-                ("·".to_owned(), Role::Mark)
-            } else {
-                (pick_text(rows, row), pick_role(rows, at))
-            };
-            spans.push(Span::styled(pad(&pick, widths.pick, theme), theme.style(role)));
-            spans.push(Span::raw(" "));
-        }
-        spans.push(Span::styled(
-            pad(if is_hidden { "·" } else { rows.answer.get(at) }, 3, theme),
-            theme.style(Role::Strong),
-        ));
-        spans.push(Span::raw(" "));
+        let strip = strip
+            .put(if is_current { "▶" } else { " " }, Role::Focus)
+            .strong(note_mark)
+            .text(format!("{:>width$} ", rows.question_id[at], width = widths.id));
+        let strip = self.pick(strip, row, is_hidden);
+        let key = if is_hidden { "·" } else { rows.answer.get(at) };
+        let mut strip = strip.field(key, 3, Role::Strong).text(" ");
         if widths.attempts > 0 {
-            if is_hidden {
-                spans.push(Span::raw(" ".repeat(widths.attempts + 1)));
-            } else {
-                spans.extend(attempts(snapshot, row, !by_question, widths.attempts, theme));
+            let end = strip.width() + widths.attempts + 3;
+            if !is_hidden {
+                strip = attempts(strip, self.snapshot, row, !self.workspace.view.by_question);
             }
-            spans.push(Span::raw("  "));
+            strip = strip.to(end);
         }
         if widths.group > 0 {
-            let name = if rows.subject.get(at).is_empty() {
-                rows.category.get(at)
-            } else {
-                rows.subject.get(at)
+            let name = match rows.subject.get(at) {
+                "" => rows.category.get(at),
+                subject => subject,
             };
-            spans.push(Span::styled(
-                pad(&name.replace('_', " "), widths.group, theme),
-                theme.style(Role::Dim),
-            ));
-            spans.push(Span::raw(" "));
+            strip = strip.field(&name.replace('_', " "), widths.group, Role::Dim).text(" ");
         }
-        let question = workspace.question(row).unwrap_or("");
-        spans.push(Span::raw(pad(
-            &sideways(question, self.sideways),
-            widths.question,
-            theme,
-        )));
+        let question = sideways(self.workspace.question(row).unwrap_or(""), self.sideways);
+        strip = strip.field(&question, widths.question, Role::Plain);
         if widths.chars > 0 {
-            spans.push(Span::styled(
-                format!(" {:>width$}", rows.chars[at], width = widths.chars),
-                theme.style(Role::Dim),
-            ));
+            strip = strip.dim(format!(" {:>width$}", rows.chars[at], width = widths.chars));
         }
-        spans
+        strip
+    }
+
+    /// The attempt and its pick; of a whole question how many attempts are right.
+    fn pick<'t>(&self, strip: Strip<'t>, row: u32, is_hidden: bool) -> Strip<'t> {
+        let (rows, at) = (self.snapshot.rows(), row as usize);
+        if self.workspace.view.by_question {
+            let attempts = self.snapshot.attempts(row);
+            let correct = attempts.iter().filter(|row| rows.correct[**row as usize]).count();
+            let share = match is_hidden {
+                true => "·".to_owned(),
+                false => format!("{correct}/{}", attempts.len()),
+            };
+            return strip.text(format!("{share:>5}    "));
+        }
+        let strip = match self.widths.attempt {
+            0 => strip,
+            width => strip.text(format!("{:>width$} ", rows.attempt[at])),
+        };
+        let (pick, role) = match is_hidden {
+            true => ("·".to_owned(), Role::Mark),
+            false => (pick_text(rows, row), pick_role(rows, at)),
+        };
+        strip.field(&pick, self.widths.pick, role).text(" ")
     }
 }
 
-/// Gives a line its back without taking the marks' colours.
-fn highlight(buffer: &mut Buffer, area: Rect, style: Style) {
-    let back = Style { fg: None, ..style };
-    buffer.set_style(area, back);
-    for x in area.left()..area.right() {
-        if let Some(cell) = buffer.cell_mut((x, area.y))
-            && cell.fg == ratatui::style::Color::Reset
-            && let Some(front) = style.fg
-        {
-            cell.set_fg(front);
-        }
-    }
-}
-
-fn sideways(text: &str, by: usize) -> String {
-    if by == 0 {
-        text.to_owned()
-    } else {
-        text.chars().skip(by).collect()
+/// A question without its first characters, with a sign that there are some.
+fn sideways(text: &str, by: usize) -> Cow<'_, str> {
+    match by {
+        0 => text.into(),
+        by => format!("…{}", text.chars().skip(by).collect::<String>()).into(),
     }
 }
 
@@ -249,23 +186,22 @@ pub fn pick_role(rows: &Columns, row: usize) -> Role {
 }
 
 /// The picks of all attempts at a row's question, its own underlined.
-fn attempts(snapshot: &Snapshot, row: u32, marks_own: bool, width: usize, theme: &Theme) -> Vec<Span<'static>> {
+fn attempts<'t>(mut strip: Strip<'t>, snapshot: &Snapshot, row: u32, marks_own: bool) -> Strip<'t> {
     let rows = snapshot.rows();
     let all = snapshot.attempts(row);
-    let mut spans = Vec::new();
     for attempt in all.iter().take(ATTEMPTS) {
         let at = *attempt as usize;
         let pick = if rows.is_invalid(at) { "!" } else { rows.pick.get(at) };
-        let mut style = theme.style(pick_role(rows, at));
-        if marks_own && *attempt == row && all.len() > 1 {
-            style = style.add_modifier(ratatui::style::Modifier::UNDERLINED);
-        }
-        spans.push(Span::styled(pad(pick, 1, theme), style));
-        spans.push(Span::raw(" "));
+        let role = pick_role(rows, at);
+        strip = if marks_own && *attempt == row && all.len() > 1 {
+            let pick = pad(pick, 1, strip.theme);
+            strip.underlined(pick, role)
+        } else {
+            strip.field(pick, 1, role)
+        };
+        strip = strip.text(" ");
     }
-    let used: usize = spans.iter().map(Span::width).sum();
-    spans.push(Span::raw(" ".repeat((width + 1).saturating_sub(used))));
-    spans
+    strip
 }
 
 fn widths(snapshot: &Snapshot, workspace: &Workspace, width: usize) -> Widths {

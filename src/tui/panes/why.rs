@@ -1,13 +1,10 @@
 //! Pane 2: why rows are invalid, one cause a row, under the filter.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Span;
-
 use crate::diagnose::Cause;
+use crate::tui::canvas::Canvas;
 use crate::tui::snapshot::Report;
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Cursor, frame, line, select_line, solid_bar};
+use crate::tui::theme::Role;
+use crate::tui::widgets::Cursor;
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -23,44 +20,27 @@ pub fn entries(report: &Report) -> Vec<(Cause, usize)> {
 }
 
 impl Why {
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, focused: bool, theme: &Theme) {
+    pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
         let report = &workspace.selected.report;
-        let inner = frame(buffer, area, "2 Why invalid", "W", focused, theme);
+        let mut inner = canvas.frame("2 Why invalid", "W");
         let entries = entries(report);
-        if entries.is_empty() {
+        let Some((_, most)) = entries.first().copied() else {
             let text = match (report.is_diagnosed, report.total.tally.invalid) {
-                (_, 0) => "no invalid rows here",
-                (false, _) => "reading the outputs…",
-                (true, _) => "no cause found",
+                (_, 0) => " no invalid rows here",
+                (false, _) => " reading the outputs…",
+                (true, _) => " no cause found",
             };
-            line(
-                buffer,
-                inner,
-                0,
-                vec![Span::styled(format!(" {text}"), theme.style(Role::Dim))],
-            );
+            inner.line(0, inner.strip().dim(text));
             return;
-        }
-        let mut cursor = self.cursor;
-        cursor.settle(entries.len(), usize::from(inner.height));
-        let most = entries[0].1;
-        let bar = usize::from(inner.width).saturating_sub(29);
-        for (row, (cause, count)) in entries
-            .iter()
-            .enumerate()
-            .skip(cursor.top)
-            .take(usize::from(inner.height))
-        {
-            let y = (row - cursor.top) as u16;
-            let spans = vec![
-                Span::raw(format!(" {:<20}", cause.label())),
-                Span::raw(format!("{count:>6} ")),
-                solid_bar(*count, most, bar, Role::Wrong, theme),
-            ];
-            line(buffer, inner, y, spans);
-            if focused && row == cursor.at {
-                select_line(buffer, inner, y, theme);
-            }
-        }
+        };
+        let longest = entries.iter().map(|(cause, _)| cause.label().len()).max();
+        let name = longest.unwrap_or(0).max(20);
+        let bar = inner.width().saturating_sub(name + 9);
+        inner.list(entries.len(), self.cursor, |at, strip| {
+            let (cause, count) = entries[at];
+            strip
+                .text(format!(" {:<name$}{count:>6} ", cause.label()))
+                .solid_bar(count, most, bar, Role::Wrong)
+        });
     }
 }

@@ -1,412 +1,299 @@
 //! The Question screen on the terminal.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Span;
 
 use crate::record::Record;
 use crate::text::safe::one_line;
-use crate::text::thousands;
+use crate::text::{count, thousands};
+use crate::tui::canvas::Canvas;
 use crate::tui::reading::Reading;
 use crate::tui::snapshot::{Snapshot, pick_text};
-use crate::tui::theme::{Role, Theme};
-use crate::tui::widgets::{Input, frame, laid, line, right};
+use crate::tui::strip::Strip;
+use crate::tui::theme::Role;
+use crate::tui::widgets::{Extent, Input};
 use crate::tui::workspace::Workspace;
 
-use super::super::output::{self, Find};
+use super::super::Around;
+use super::super::output;
 use super::super::rows::pick_role;
-use super::Question;
 use super::scroll::{prompt_area, prompt_lines};
+use super::{Places, Question};
 
 impl Question {
     /// `note` is the note on the row while it is typed.
-    pub fn draw(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        workspace: &Workspace,
-        find: Option<&Find>,
-        note: Option<&Input>,
-        theme: &Theme,
-    ) {
+    pub fn draw(&self, canvas: &mut Canvas, around: &Around, note: Option<&Input>) {
+        let workspace = around.workspace;
         let Some(snapshot) = workspace.snapshot.as_deref() else {
             return;
         };
         let Some(row) = self.focused(snapshot) else { return };
-        let places = self.places(area, workspace, theme);
-        self.draw_title(buffer, places.title, workspace, snapshot, row, theme);
+        let places = self.places(canvas.area(), around);
+        self.draw_title(&mut canvas.at(places.title), snapshot, row, workspace);
         let record = match workspace.record(row) {
             Some(Ok(record)) => record,
             other => {
-                let inner = frame(buffer, places.question, "Question", "", false, theme);
+                let mut place = canvas.at(places.question);
+                let mut inner = place.frame("Question", "");
                 if let Some(Err(error)) = other {
-                    let error = one_line(error, 500, theme.ascii);
-                    line(buffer, inner, 0, vec![Span::styled(error, theme.style(Role::Warning))]);
+                    inner.line(0, inner.strip().foreign(error, 500, Role::Warning));
                 }
                 return;
             }
         };
-        let remark = if self.is_cut(record, workspace, places.question, theme) {
-            "cut to fit · p full prompt"
-        } else {
-            "p full prompt"
-        };
-        let inner = frame(buffer, places.question, "Question", remark, false, theme);
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
-        };
-        let lines = self.question_lines(
-            record,
-            workspace,
-            usize::from(inner.width),
-            usize::from(inner.height),
-            theme,
-        );
-        laid(buffer, inner, &lines, 0, theme);
+        self.draw_question(canvas, &places, around);
         if workspace.hides(row) {
-            let inner = frame(
-                buffer,
-                places.outputs,
-                "blind",
-                "A-J answers · n next · b ends",
-                true,
-                theme,
-            );
+            let mut place = canvas.at(places.outputs).focus(true);
+            let mut inner = place.frame("blind", "A-J answers · n next · b ends");
             let text = " What the model wrote shows when you have answered.";
-            line(buffer, inner, 0, vec![Span::styled(text, theme.style(Role::Dim))]);
+            inner.line(0, inner.strip().dim(text));
             return;
         }
+        let mut outputs = canvas.at(places.outputs).focus(!self.reads_question);
         if self.prompt.is_some() {
-            self.draw_prompt(buffer, places.outputs, workspace, find, theme);
+            self.draw_prompt(&mut outputs, around);
         } else if record.logprobs.is_some() {
-            self.draw_cloze(buffer, places.outputs, workspace, record, find, theme);
+            self.draw_cloze(&mut outputs, record, around);
         } else {
-            self.draw_outputs(buffer, places.outputs, workspace, snapshot, row, find, theme);
+            self.draw_outputs(&mut outputs, snapshot, around);
         }
-        let text = workspace.notes.text(row);
-        // Where the note has no line of its own, it stands before the remark, or in its place while it is typed.
-        let line_of_note = if places.note.height > 0 {
-            places.note
-        } else {
-            places.remark
-        };
-        if line_of_note.height > 0 && (places.note.height > 0 || note.is_some()) {
-            let mut spans = vec![Span::styled(" note: ", theme.style(Role::Dim))];
-            match note {
-                Some(input) => spans.extend(input.spans(usize::from(area.width).saturating_sub(10), theme)),
-                None if text.is_empty() => spans.push(Span::styled("# writes one", theme.style(Role::Mark))),
-                None => spans.push(Span::raw(one_line(
-                    text,
-                    usize::from(area.width).saturating_sub(8),
-                    theme.ascii,
-                ))),
-            }
-            line(buffer, line_of_note, 0, spans);
-        }
-        if places.remark.height > 0 && (places.note.height > 0 || note.is_none()) {
-            let mut remark = self::remark(record, workspace);
-            if places.note.height == 0 && !text.is_empty() {
-                remark = format!("note: {text} · {remark}");
-            }
-            let text = one_line(&remark, usize::from(area.width), theme.ascii);
-            line(
-                buffer,
-                places.remark,
-                0,
-                vec![Span::styled(format!(" {text}"), theme.style(Role::Dim))],
-            );
+        draw_remarks(canvas, &places, (row, record), around.workspace);
+        if let Some(input) = note {
+            let mut place = canvas.at(places.note_line());
+            let room = place.width().saturating_sub(10);
+            place.clear();
+            place.line(0, input.onto(place.strip().dim(" note: "), room));
         }
     }
 
-    fn draw_title(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        workspace: &Workspace,
-        snapshot: &Snapshot,
-        row: u32,
-        theme: &Theme,
-    ) {
-        let rows = snapshot.rows();
-        let at = row as usize;
+    fn draw_question(&self, canvas: &mut Canvas, places: &Places, around: &Around) {
+        let Some(record) = self.shown_record(around.workspace) else {
+            return;
+        };
+        let extent = self.question_extent(places, around);
+        let is_hidden = self.row.is_some_and(|row| around.workspace.hides(row));
+        let top = self.top().min(extent.last());
+        let (title, remark) = if extent.last() == 0 {
+            ("Question".to_owned(), "p full prompt".to_owned())
+        } else {
+            let key = one_line(&record.answer, 12, canvas.theme.ascii);
+            let key = if is_hidden {
+                String::new()
+            } else {
+                format!(" · key {key}")
+            };
+            let seen = format!("{}-{} of {} lines", top + 1, top + extent.height, extent.lines);
+            let hand = if self.reads_question {
+                "Tab back"
+            } else {
+                "Tab scrolls here"
+            };
+            (format!("Question{key}"), format!("{seen} · {hand}"))
+        };
+        let mut place = canvas.at(places.question).focus(self.reads_question);
+        let mut inner = place.frame(&title, &remark).padded();
+        let lines = self.question_lines(record, inner.width(), around);
+        inner.laid(&lines, top);
+    }
+
+    fn draw_title(&self, canvas: &mut Canvas, snapshot: &Snapshot, row: u32, workspace: &Workspace) {
+        let (rows, at, ascii) = (snapshot.rows(), row as usize, canvas.theme.ascii);
         let category = rows.category.get(at).replace('_', " ");
         let subject = rows.subject.get(at).replace('_', " ");
-        let mut text = format!(" Q{} · {}", rows.question_id[at], one_line(&category, 24, theme.ascii));
+        let mut text = format!(" Q{} · {}", rows.question_id[at], one_line(&category, 24, ascii));
         if !subject.is_empty() && subject != category {
-            text.push_str(&format!(" · {}", one_line(&subject, 34, theme.ascii)));
+            text.push_str(&format!(" · {}", one_line(&subject, 34, ascii)));
         }
-        let place = workspace.place(self.row.unwrap_or(row)).map_or(0, |place| place + 1);
-        text.push_str(&format!(
-            " · {}/{}",
-            thousands(place),
-            thousands(workspace.selected.rows.len())
-        ));
-        if !workspace.view.filter.trim().is_empty() && area.width >= 100 {
-            text.push_str(&format!(" in «{}»", one_line(&workspace.view.filter, 40, theme.ascii)));
+        let place = workspace.place(row).or(workspace.place(self.row.unwrap_or(row)));
+        let place = place.map_or(0, |place| place + 1);
+        let all = workspace.selected.rows.len();
+        text.push_str(&format!(" · {}/{}", thousands(place), thousands(all)));
+        if !workspace.view.filter.trim().is_empty() && canvas.width() >= 100 {
+            text.push_str(&format!(" in «{}»", one_line(&workspace.view.filter, 40, ascii)));
         }
         if workspace.notes.is_marked(row) {
             text.push_str(" · marked");
         }
-        line(buffer, area, 0, vec![Span::styled(text, theme.style(Role::Title))]);
-        if workspace.hides(row) {
-            return;
+        canvas.line(0, canvas.strip().put(text, Role::Title));
+        if !workspace.hides(row) {
+            let picks = self.picks(canvas, snapshot, row);
+            canvas.right(0, picks);
         }
+    }
+
+    /// What each attempt picked, the one in focus underlined.
+    fn picks<'t>(&self, canvas: &Canvas<'_, 't>, snapshot: &Snapshot, row: u32) -> Strip<'t> {
+        let rows = snapshot.rows();
         let attempts = snapshot.attempts(row);
+        let mut strip = canvas.strip();
         if attempts.len() < 2 {
-            let spans = vec![Span::styled(
-                format!("{} ", pick_text(rows, row)),
-                theme.style(pick_role(rows, at)),
-            )];
-            right(buffer, area, 0, spans);
-            return;
+            let text = format!("{} ", pick_text(rows, row));
+            return strip.put(text, pick_role(rows, row as usize));
         }
-        let mut spans = Vec::new();
-        if area.width >= 100 {
-            spans.push(Span::styled("attempts  ", theme.style(Role::Dim)));
+        if canvas.width() >= 100 {
+            strip = strip.dim("attempts  ");
         }
+        let is_long = canvas.width() >= 70 && attempts.len() <= 6;
         for (place, attempt) in attempts.iter().enumerate().take(12) {
             let at = *attempt as usize;
-            let is_long = area.width >= 70 && attempts.len() <= 6;
             let pick = if rows.is_invalid(at) && !is_long {
                 "!".to_owned()
             } else {
-                one_line(rows.pick.get(at), 9, theme.ascii)
+                one_line(rows.pick.get(at), 9, canvas.theme.ascii)
             };
-            let mut style = theme.style(pick_role(rows, at));
-            if place == self.attempt {
-                style = style.add_modifier(ratatui::style::Modifier::UNDERLINED);
-            }
-            spans.push(Span::styled(pick, style));
-            spans.push(Span::raw(" "));
+            let role = pick_role(rows, at);
+            strip = if place == self.attempt {
+                strip.underlined(pick, role)
+            } else {
+                strip.put(pick, role)
+            };
+            strip = strip.text(" ");
         }
         let correct = attempts.iter().filter(|row| rows.correct[**row as usize]).count();
-        spans.push(Span::styled(
-            format!("  {correct}/{} ", attempts.len()),
-            theme.style(Role::Strong),
-        ));
-        right(buffer, area, 0, spans);
+        strip.strong(format!("  {correct}/{} ", attempts.len()))
     }
 
-    fn draw_outputs(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        workspace: &Workspace,
-        snapshot: &Snapshot,
-        row: u32,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) {
+    fn draw_outputs(&self, canvas: &mut Canvas, snapshot: &Snapshot, around: &Around) {
+        let Some(row) = self.row else { return };
         let attempts = snapshot.attempts(row);
+        let (area, has_keys) = (canvas.area(), canvas.focused);
         for (attempt, place) in self.columns(area, attempts.len()) {
             let Some(row) = attempts.get(attempt) else { continue };
-            let focused = attempt == self.attempt;
+            let focused = attempt == self.attempt && has_keys;
             let is_only = place.width == area.width;
-            let Some(Ok(record)) = workspace.record(*row) else {
-                frame(buffer, place, &attempt.to_string(), "", focused, theme);
+            let Some(Ok(record)) = around.workspace.record(*row) else {
+                canvas.at(place).focus(focused).frame(&attempt.to_string(), "");
                 continue;
             };
-            let (verdict, _) = output::verdict(record, theme.ascii);
+            let output = self.lay(record, place, around);
+            let extent = Extent {
+                lines: output.lines.len(),
+                height: usize::from(place.height.saturating_sub(2)),
+            };
+            let own = self.scrolls.get(attempt).copied().flatten();
+            let from = own.unwrap_or(output.from).min(extent.last());
             let chars = thousands(record.reasoning_chars.max(0) as usize);
-            let reading = Reading::of(record, &workspace.rule);
-            let remark = reading.remark();
-            let title = match (is_only, attempts.len()) {
-                (true, 1) => format!("output · {verdict} · {chars} chars{}", dotted(&remark)),
-                (true, many) => {
-                    format!(
-                        "attempt {} of 0-{} · {verdict} · {chars} chars{}",
-                        record.attempt,
-                        many - 1,
-                        dotted(&remark)
-                    )
-                }
-                (false, _) => format!("{} {verdict}", record.attempt),
+            let below = match (is_only, extent.share(from)) {
+                (true, share) => share,
+                (false, share) if share.is_empty() => chars,
+                (false, share) => format!("{chars} · {share}"),
             };
-            let title = one_line(&title, usize::from(place.width).saturating_sub(6), theme.ascii);
-            let output = self.lay(record, workspace, place, find, theme);
-            let height = usize::from(place.height.saturating_sub(2));
-            let last = output.lines.len().saturating_sub(height);
-            let from = self
-                .scrolls
-                .get(attempt)
-                .copied()
-                .flatten()
-                .unwrap_or(output.from)
-                .min(last);
-            let share = position(from, height, output.lines.len());
-            let below = if is_only {
-                share
-            } else if share.is_empty() {
-                chars
-            } else {
-                format!("{chars} · {share}")
-            };
-            let inner = frame(buffer, place, &title, &below, focused && attempts.len() > 1, theme);
-            let inner = Rect {
-                x: inner.x + 1,
-                width: inner.width.saturating_sub(2),
-                ..inner
-            };
-            laid(buffer, inner, &output.lines, from, theme);
+            let title = output_title(snapshot, *row, record, (is_only, around));
+            let mut place = canvas.at(place).focus(focused && attempts.len() > 1);
+            let title = one_line(&title, place.width().saturating_sub(6), place.theme.ascii);
+            let mut inner = place.frame(&title, &below);
             if from > 0 {
-                above(buffer, inner, theme);
+                inner.line(0, inner.strip().put("…", Role::Key));
             }
+            inner.padded().laid(&output.lines, from);
         }
     }
 
-    fn draw_prompt(&self, buffer: &mut Buffer, area: Rect, workspace: &Workspace, find: Option<&Find>, theme: &Theme) {
-        let Some((output, height)) = self.in_focus(area, workspace, find, theme) else {
+    fn draw_prompt(&self, canvas: &mut Canvas, around: &Around) {
+        let Some((output, height)) = self.in_focus(canvas.area(), around) else {
             return;
         };
-        let last = output.lines.len().saturating_sub(height);
-        let from = self.scroll().unwrap_or(output.from).min(last);
-        let remark = format!("{} · p back", position(from, height, output.lines.len()));
-        let inner = frame(
-            buffer,
-            area,
-            "Full prompt, as sent",
-            remark.trim_start_matches(" · "),
-            true,
-            theme,
-        );
-        let inner = Rect {
-            x: inner.x + 1,
-            width: inner.width.saturating_sub(2),
-            ..inner
+        let extent = Extent {
+            lines: output.lines.len(),
+            height,
         };
-        laid(buffer, inner, &output.lines, from, theme);
+        let from = self.scroll().unwrap_or(output.from).min(extent.last());
+        let remark = match extent.share(from) {
+            share if share.is_empty() => "p back".to_owned(),
+            share => format!("{share} · p back"),
+        };
+        let mut inner = canvas.frame("Full prompt, as sent", &remark).padded();
+        inner.laid(&output.lines, from);
     }
 
-    fn draw_cloze(
-        &self,
-        buffer: &mut Buffer,
-        area: Rect,
-        workspace: &Workspace,
-        record: &Record,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) {
+    fn draw_cloze(&self, canvas: &mut Canvas, record: &Record, around: &Around) {
+        let area = canvas.area();
         let left = prompt_area(area, record, false);
-        let beside = left.height == area.height;
-        let other = if beside {
-            Rect {
+        let (scores, prompt) = if left.height == area.height {
+            let right = Rect {
                 x: left.right(),
                 width: area.width - left.width,
                 ..area
-            }
+            };
+            (right, left)
         } else {
-            Rect {
+            let below = Rect {
                 y: left.bottom(),
                 height: area.height - left.height,
                 ..area
-            }
+            };
+            (left, below)
         };
-        let (scores, prompt) = if beside { (other, left) } else { (left, other) };
-        let inner = frame(
-            buffer,
-            scores,
-            if output::scores_texts(record) {
-                "Scored texts"
-            } else {
-                "Letters"
-            },
-            "log-probability · share among them",
-            false,
-            theme,
-        );
-        let bar = usize::from(inner.width).saturating_sub(24).min(40);
-        let mut row = 0;
-        for spans in output::scores(record, bar, theme) {
-            line(buffer, inner, row, spans);
-            row += 1;
-        }
-        row += 1;
-        if let Some(mass) = record.letter_mass {
-            let on = if output::scores_texts(record) {
-                "their first tokens"
-            } else {
-                "the letters"
-            };
-            let text = format!(" share of all probability on {on}  {:.1}%", mass * 100.0);
-            line(buffer, inner, row, vec![Span::raw(text)]);
-            row += 1;
-        }
-        if let Some(token) = &record.top_token {
-            let token = one_line(&format!("{token:?}"), 24, theme.ascii);
-            line(
-                buffer,
-                inner,
-                row,
-                vec![Span::raw(format!(" the token liked best  {token}"))],
-            );
-            row += 1;
-        }
-        row += 1;
-        for text in output::lengths(record, usize::from(inner.width), theme.ascii) {
-            line(buffer, inner, row, vec![Span::raw(text)]);
-            row += 1;
-        }
-        if let Some((output, _)) = self.in_focus(area, workspace, find, theme) {
-            let height = usize::from(prompt.height.saturating_sub(2));
-            let lines = prompt_lines(record, usize::from(prompt.width.saturating_sub(4)), find, theme);
-            let last = lines.len().saturating_sub(height);
-            let from = self
-                .scrolls
-                .get(self.attempt)
-                .copied()
-                .flatten()
-                .unwrap_or(output.from)
-                .min(last);
-            let inner = frame(
-                buffer,
-                prompt,
-                "The prompt's end",
-                &position(from, height, lines.len()),
-                false,
-                theme,
-            );
-            let inner = Rect {
-                x: inner.x + 1,
-                width: inner.width.saturating_sub(2),
-                ..inner
-            };
-            laid(buffer, inner, &lines, from, theme);
-        }
+        draw_scores(&mut canvas.at(scores), record);
+        let mut place = canvas.at(prompt);
+        let lines = prompt_lines(record, place.width().saturating_sub(4), around);
+        let extent = Extent {
+            lines: lines.len(),
+            height: place.height().saturating_sub(2),
+        };
+        let own = self.scrolls.get(self.attempt).copied().flatten();
+        let from = own.unwrap_or(extent.last()).min(extent.last());
+        let mut inner = place.frame("The prompt's end", &extent.share(from)).padded();
+        inner.laid(&lines, from);
     }
 }
 
-fn dotted(remark: &str) -> String {
-    if remark.is_empty() {
-        String::new()
-    } else {
-        format!(" · {remark}")
+/// `attempt 2 (0-4) · B x · 276 chars · cut off`; beside others `2 B x`.
+fn output_title(snapshot: &Snapshot, row: u32, record: &Record, (is_only, around): (bool, &Around)) -> String {
+    let (verdict, _) = output::verdict(record, around.theme.ascii);
+    if !is_only {
+        return format!("{} {verdict}", record.attempt);
     }
+    let name = snapshot.attempt_label(row).unwrap_or_else(|| "output".to_owned());
+    let chars = count(record.reasoning_chars.max(0) as usize, "char");
+    let remark = Reading::of(record, &around.workspace.rule).remarked();
+    format!("{name} · {verdict} · {chars}{remark}")
 }
 
-/// How far a text is read: `all`, or the share above the lower edge.
-fn position(from: usize, height: usize, lines: usize) -> String {
-    if lines <= height {
-        String::new()
-    } else {
-        format!("{}%", ((from + height).min(lines)) * 100 / lines)
+/// The scores of the options, and what is known beside them.
+fn draw_scores(canvas: &mut Canvas, record: &Record) {
+    let has_texts = output::scores_texts(record);
+    let title = if has_texts { "Scored texts" } else { "Letters" };
+    let mut inner = canvas.frame(title, "log-probability · share among them");
+    let (width, theme) = (inner.width(), inner.theme);
+    let mut lines = output::scores(record, width.saturating_sub(24).min(40), theme);
+    lines.push(inner.strip());
+    if let Some(mass) = record.letter_mass {
+        let on = if has_texts { "their first tokens" } else { "the letters" };
+        let text = format!(" share of all probability on {on}  {:.1}%", mass * 100.0);
+        lines.push(inner.strip().text(text));
     }
-}
-
-/// Says that there is text above the first line.
-fn above(buffer: &mut Buffer, inner: Rect, theme: &Theme) {
-    let spans = vec![Span::styled("…", theme.style(Role::Key))];
-    line(
-        buffer,
-        Rect {
-            x: inner.x.saturating_sub(1),
-            width: 1,
-            ..inner
-        },
-        0,
-        spans,
+    if let Some(token) = &record.top_token {
+        let token = one_line(&format!("{token:?}"), 24, theme.ascii);
+        lines.push(inner.strip().text(format!(" the token liked best  {token}")));
+    }
+    lines.push(inner.strip());
+    lines.extend(
+        output::lengths(record, width, theme.ascii)
+            .into_iter()
+            .map(|text| inner.strip().text(text)),
     );
+    inner.lines(lines.into_iter().map(Strip::line));
+}
+
+/// The note on the row and what is known of it, each on a line of its own where there is room.
+fn draw_remarks(canvas: &mut Canvas, places: &Places, (row, record): (u32, &Record), workspace: &Workspace) {
+    let text = workspace.notes.text(row);
+    let mut note = canvas.at(places.note);
+    let strip = note.strip().dim(" note: ");
+    let room = note.width().saturating_sub(8);
+    let strip = if text.is_empty() {
+        strip.put("# writes one", Role::Mark)
+    } else {
+        strip.foreign(text, room, Role::Plain)
+    };
+    note.line(0, strip);
+    let mut remark = self::remark(record, workspace);
+    if places.note.height == 0 && !text.is_empty() {
+        remark = format!("note: {text} · {remark}");
+    }
+    let mut place = canvas.at(places.remark);
+    let width = place.width();
+    place.line(0, place.strip().text(" ").foreign(&remark, width, Role::Dim));
 }
 
 /// `match: first of 1 · offset 531 · doc 600c35c6 · prompt 28bab9b5`

@@ -8,8 +8,9 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use crate::record::Record;
 use crate::tui::snapshot::Snapshot;
-use crate::tui::theme::Theme;
 use crate::tui::workspace::Workspace;
+
+use super::Around;
 
 /// How the outputs of several attempts stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +32,10 @@ pub struct Question {
     pub row: Option<u32>,
     /// Which attempt is in focus: its place among those of the question.
     pub attempt: usize,
+    /// Whether the keys scroll the question instead of the text below it.
+    pub reads_question: bool,
+    /// The first line of the question in sight.
+    top: usize,
     /// Scroll of each attempt; `None`: where the match shows.
     scrolls: Vec<Option<usize>>,
     pub arrangement: Arrangement,
@@ -49,7 +54,13 @@ pub struct Places {
     /// The note on the row; empty where there is no room.
     pub note: Rect,
     pub remark: Rect,
-    pub footer: Rect,
+}
+
+impl Places {
+    /// Where a note is typed.
+    pub fn note_line(&self) -> Rect {
+        if self.note.height > 0 { self.note } else { self.remark }
+    }
 }
 
 impl Question {
@@ -61,6 +72,8 @@ impl Question {
         if !same {
             self.scrolls.clear();
             self.prompt = None;
+            self.top = 0;
+            self.reads_question = false;
         }
         self.row = Some(row);
         self.attempt = snapshot
@@ -76,8 +89,8 @@ impl Question {
         Some(snapshot.attempts(row).get(self.attempt).copied().unwrap_or(row))
     }
 
-    pub fn places(&self, area: Rect, workspace: &Workspace, theme: &Theme) -> Places {
-        let [title, body, note, remark, footer] = Layout::vertical([
+    pub fn places(&self, area: Rect, around: &Around) -> Places {
+        let [title, body, note, remark, _] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Min(3),
             Constraint::Length(u16::from(area.height >= 30)),
@@ -85,21 +98,10 @@ impl Question {
             Constraint::Length(1),
         ])
         .areas(area);
-        let lines = match self.shown_record(workspace) {
-            Some(record) => {
-                let most = usize::from(body.height) / 2;
-                self.question_lines(
-                    record,
-                    workspace,
-                    usize::from(body.width.saturating_sub(4)),
-                    most,
-                    theme,
-                )
-                .len()
-            }
-            None => 4,
+        let tall = match self.shown_record(around.workspace) {
+            Some(record) => self.question_height(record, body, around),
+            None => 6,
         };
-        let tall = (lines as u16 + 2).min(body.height / 2 + 2).max(4);
         let [question, outputs] = Layout::vertical([Constraint::Length(tall), Constraint::Min(3)]).areas(body);
         Places {
             title,
@@ -107,8 +109,22 @@ impl Question {
             outputs,
             note,
             remark,
-            footer,
         }
+    }
+
+    /// Lines of the question's pane: what it needs, as far as the text below it does not need them more. Up to half is its
+    /// own in any case, and so is half for the text.
+    fn question_height(&self, record: &Record, body: Rect, around: &Around) -> u16 {
+        let width = usize::from(body.width.saturating_sub(4));
+        let wanted = self.question_lines(record, width, around).len() + 2;
+        let (all, half) = (usize::from(body.height), usize::from(body.height) / 2);
+        let tall = if wanted <= half + 2 {
+            wanted
+        } else {
+            let below = self.lines_below(record, body, around) + 2;
+            wanted.min(all.saturating_sub(below.min(half)))
+        };
+        tall.max(4) as u16
     }
 
     fn shown_record<'w>(&self, workspace: &'w Workspace) -> Option<&'w Record> {
@@ -160,17 +176,6 @@ impl Question {
             Arrangement::Fitting | Arrangement::Side => Arrangement::Stacked,
             Arrangement::Stacked => Arrangement::One,
             Arrangement::One => Arrangement::Side,
-        };
-        self.scrolls.clear();
-    }
-
-    /// All attempts, or one.
-    pub fn toggle_one(&mut self, area: Rect, attempts: usize) {
-        let (shown, _) = self.window(attempts, area.width, area.height);
-        self.arrangement = if shown == Arrangement::One {
-            Arrangement::Side
-        } else {
-            Arrangement::One
         };
         self.scrolls.clear();
     }

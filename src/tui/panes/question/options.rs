@@ -1,229 +1,163 @@
-//! The question with its options: the key, who picked what; cut where there is no room.
+//! The question with its options: the key, who picked what.
 
-use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::{INVALID, Record, letter};
-use crate::text::safe::one_line;
 use crate::tui::passage::{Laid, Passage};
-use crate::tui::theme::{Role, Theme};
+use crate::tui::strip::Strip;
+use crate::tui::theme::Role;
 use crate::tui::workspace::Workspace;
 
+use super::super::Around;
 use super::Question;
 
 impl Question {
-    /// The question and its options; where they are too many lines, options take one line each, then the question is cut.
-    pub(super) fn question_lines(
-        &self,
-        record: &Record,
-        workspace: &Workspace,
-        width: usize,
-        most: usize,
-        theme: &Theme,
-    ) -> Vec<Laid> {
-        let question = record.question.trim();
-        let text = if question.is_empty() {
-            record.prompt.trim()
-        } else {
-            question
+    /// The question and its options, all of them.
+    pub(super) fn question_lines(&self, record: &Record, width: usize, around: &Around) -> Vec<Laid> {
+        let text = match record.question.trim() {
+            "" => record.prompt.trim(),
+            question => question,
         };
-        let mut lines = Passage::plain(text).lay(width, theme.ascii);
-        let options = self.option_lines(record, workspace, width, true, theme);
-        let options = if lines.len() + 1 + options.len() <= most {
-            lines.push(Laid::default());
-            options
-        } else {
-            self.option_lines(record, workspace, width, false, theme)
-        };
-        let options = shortened(options, most.saturating_sub(1), theme);
-        let room = most.saturating_sub(options.len()).max(1);
-        if lines.len() > room {
-            lines.truncate(room);
-            if let Some(last) = lines.last_mut() {
-                last.spans
-                    .push((if theme.ascii { "..." } else { "…" }.to_owned(), Role::Key));
-            }
-        }
-        lines.extend(options);
+        let mut lines = lit(text, width, around);
+        lines.push(Laid::default());
+        lines.extend(self.option_lines(record, width, around));
         lines
     }
 
-    /// Whether a part of the question or of an option is out of sight.
-    pub(super) fn is_cut(&self, record: &Record, workspace: &Workspace, area: Rect, theme: &Theme) -> bool {
-        let (width, height) = (
-            usize::from(area.width.saturating_sub(4)),
-            usize::from(area.height.saturating_sub(2)),
-        );
-        let lines = |most: usize| {
-            let mut lines = self.question_lines(record, workspace, width, most, theme);
-            lines.retain(|line| !line.spans.is_empty());
-            lines
-        };
-        lines(height) != lines(usize::MAX)
-    }
-
-    fn option_lines(
-        &self,
-        record: &Record,
-        workspace: &Workspace,
-        width: usize,
-        wraps: bool,
-        theme: &Theme,
-    ) -> Vec<Laid> {
-        let is_hidden = self.row.is_some_and(|row| workspace.hides(row));
-        let label = self
-            .row
-            .and_then(|row| workspace.label(row))
-            .filter(|_| workspace.is_blind);
-        let picks = if is_hidden {
-            Vec::new()
-        } else {
-            picks(self.row, workspace)
-        };
-        let has_tally = picks.len() > 1;
-        let side = match (has_tally, width >= 90) {
-            (true, true) => 29,
-            (true, false) => 18,
-            (false, _) => 12,
-        };
-        let room = width.saturating_sub(side + 5).max(10);
+    fn option_lines(&self, record: &Record, width: usize, around: &Around) -> Vec<Laid> {
+        let picks = Picks::of(self.row, around.workspace);
+        let names = (0..record.options.len()).map(|at| letter(at).map_or_else(|| (at + 1).to_string(), String::from));
+        let marked: Vec<Marked> = names.map(|name| picks.mark(record, name, width)).collect();
+        let unread = picks.unread(width);
+        let tallies = marked.iter().chain(&unread).map(|marked| marked.tally.width());
+        let side = tallies.max().unwrap_or(0);
+        let room = width.saturating_sub(side + 6).max(10);
         let mut lines = Vec::new();
-        for (at, option) in record.options.iter().enumerate() {
-            let name = letter(at).map_or_else(|| (at + 1).to_string(), |letter| letter.to_string());
-            let is_key = !is_hidden && record.answer == name;
-            let by: Vec<i64> = picks
-                .iter()
-                .filter(|(_, pick)| *pick == name)
-                .map(|(attempt, _)| *attempt)
-                .collect();
-            let (mark, role) = match (is_key, by.is_empty()) {
-                (true, _) => ("*", Role::Correct),
-                (false, false) => ("x", Role::Wrong),
-                (false, true) => (" ", Role::Plain),
-            };
-            let texts = if wraps {
-                Passage::plain(option.trim()).lay(room, theme.ascii)
-            } else {
-                vec![Laid {
-                    spans: vec![(one_line(option, room, theme.ascii), Role::Plain)],
-                    start: 0,
-                }]
-            };
-            let mut tally = if is_hidden {
-                String::new()
-            } else {
-                tally(&by, picks.len(), is_key, side)
-            };
-            if label.is_some_and(|label| name == label.to_string()) {
-                tally.push_str("  <- you");
-            }
-            for (row, text) in texts.into_iter().enumerate() {
-                let lead = if row == 0 {
-                    format!("{mark} {name} ")
-                } else {
-                    "    ".to_owned()
-                };
-                let used = text.text().width();
-                let mut spans = vec![(lead, role)];
-                spans.extend(text.spans);
-                if row == 0 && !tally.is_empty() {
-                    spans.push((" ".repeat(room.saturating_sub(used) + 1), Role::Plain));
-                    spans.push((tally.clone(), role));
-                }
-                lines.push(Laid { spans, start: 0 });
+        for (option, marked) in record.options.iter().zip(&marked) {
+            for (row, text) in lit(option.trim(), room, around).into_iter().enumerate() {
+                lines.push(marked.line(row == 0, text, room, around));
             }
         }
-        let unread: Vec<i64> = picks
-            .iter()
-            .filter(|(_, pick)| pick == INVALID)
-            .map(|(attempt, _)| *attempt)
-            .collect();
-        if has_tally && !unread.is_empty() {
-            let spans = vec![
-                (format!("! {INVALID}"), Role::Invalid),
-                (" ".repeat(room.saturating_sub(6)), Role::Plain),
-                (tally(&unread, picks.len(), false, side), Role::Invalid),
-            ];
-            lines.push(Laid { spans, start: 0 });
+        if let Some(unread) = unread {
+            let text = Laid::default();
+            lines.push(unread.line(true, text, room, around));
         }
         lines
     }
 }
 
-/// Option lines that fit: the key, the picked ones and the unreadable stay, others give way and are counted.
-fn shortened(options: Vec<Laid>, room: usize, theme: &Theme) -> Vec<Laid> {
-    if options.len() <= room {
-        return options;
+/// Foreign text as lines, with what is searched for lit.
+fn lit(text: &str, width: usize, around: &Around) -> Vec<Laid> {
+    let found = around.find.map(|find| find.places(text)).unwrap_or_default();
+    Passage::with_found(text, &found).lay(width, around.theme.ascii)
+}
+
+/// An option's name with its mark, and who picked it.
+struct Marked {
+    mark: &'static str,
+    name: String,
+    tally: String,
+    role: Role,
+}
+
+impl Marked {
+    fn line(&self, is_first: bool, text: Laid, room: usize, around: &Around) -> Laid {
+        let strip = Strip::new(around.theme);
+        if !is_first {
+            return strip.text("    ").join_laid(text).laid();
+        }
+        let strip = strip
+            .put(format!("{} {} ", self.mark, self.name), self.role)
+            .join_laid(text);
+        if self.tally.is_empty() {
+            return strip.laid();
+        }
+        strip.to(room + 5).put(self.tally.clone(), self.role).laid()
     }
-    let is_marked = |line: &Laid| line.spans.first().is_some_and(|(_, role)| *role != Role::Plain);
-    let marked = options.iter().filter(|line| is_marked(line)).count();
-    let mut plain = room.saturating_sub(marked + 1);
-    let all = options.len();
-    let mut kept: Vec<Laid> = options
-        .into_iter()
-        .filter(|line| {
-            is_marked(line) || {
-                let fits = plain > 0;
-                plain = plain.saturating_sub(1);
-                fits
-            }
-        })
-        .collect();
-    let more = format!(
-        "    {} {} more options (p)",
-        if theme.ascii { "..." } else { "…" },
-        all - kept.len()
-    );
-    kept.push(Laid {
-        spans: vec![(more, Role::Dim)],
-        start: 0,
-    });
-    kept
 }
 
-/// Attempt and pick of each attempt at the question.
-fn picks(row: Option<u32>, workspace: &Workspace) -> Vec<(i64, String)> {
-    let (Some(row), Some(snapshot)) = (row, workspace.snapshot.as_deref()) else {
-        return Vec::new();
-    };
-    let rows = snapshot.rows();
-    let attempts = snapshot.attempts(row);
-    attempts
-        .iter()
-        .map(|row| {
-            (
-                i64::from(rows.attempt[*row as usize]),
-                rows.pick.get(*row as usize).to_owned(),
-            )
-        })
-        .collect()
+/// What was picked at the question, and what of that may be shown.
+struct Picks {
+    /// Attempt and pick; empty while they are hidden.
+    by: Vec<(u16, String)>,
+    is_hidden: bool,
+    /// The letter that the person gave.
+    label: Option<char>,
 }
 
-/// `###  attempts 0 2 3   key`
-fn tally(by: &[i64], all: usize, is_key: bool, side: usize) -> String {
-    let key = if is_key { "key" } else { "" };
-    if all < 2 {
-        return match (is_key, by.is_empty()) {
-            (true, true) => "<- key".to_owned(),
-            (true, false) => "<- key, pick".to_owned(),
-            (false, false) => "<- pick".to_owned(),
-            (false, true) => String::new(),
+impl Picks {
+    fn of(row: Option<u32>, workspace: &Workspace) -> Picks {
+        let is_hidden = row.is_some_and(|row| workspace.hides(row));
+        let label = row.and_then(|row| workspace.label(row)).filter(|_| workspace.is_blind);
+        let mut by = Vec::new();
+        if let (Some(row), Some(snapshot), false) = (row, workspace.snapshot.as_deref(), is_hidden) {
+            let rows = snapshot.rows();
+            let pick = |row: u32| (rows.attempt[row as usize], rows.pick.get(row as usize).to_owned());
+            by = snapshot.attempts(row).into_iter().map(pick).collect();
+        }
+        Picks { by, is_hidden, label }
+    }
+
+    fn attempts(&self, name: &str) -> Vec<u16> {
+        let by = self.by.iter().filter(|(_, pick)| pick == name);
+        by.map(|(attempt, _)| *attempt).collect()
+    }
+
+    fn mark(&self, record: &Record, name: String, width: usize) -> Marked {
+        let is_key = !self.is_hidden && record.answer == name;
+        let by = self.attempts(&name);
+        let (mark, role) = match (is_key, by.is_empty()) {
+            (true, _) => ("*", Role::Correct),
+            (false, false) => ("x", Role::Wrong),
+            (false, true) => (" ", Role::Plain),
         };
+        let mut tally = self.tally(&by, is_key, width);
+        if self.label.is_some_and(|label| name == label.to_string()) {
+            tally.push_str("  <- you");
+        }
+        Marked {
+            mark,
+            name,
+            tally,
+            role,
+        }
     }
-    let bar = "#".repeat(by.len().min(6));
-    let numbers = by.iter().take(6).map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    if side < 30 {
-        return format!("{key:<3} {bar:<6}{numbers}").trim_end().to_owned();
+
+    /// The attempts of which no letter could be read, where there are several.
+    fn unread(&self, width: usize) -> Option<Marked> {
+        let by = self.attempts(INVALID);
+        (self.by.len() > 1 && !by.is_empty()).then(|| Marked {
+            mark: "!",
+            name: INVALID.to_owned(),
+            tally: self.tally(&by, false, width),
+            role: Role::Invalid,
+        })
     }
-    let word = match by.len() {
-        0 => "",
-        1 => "attempt ",
-        _ => "attempts ",
-    };
-    format!(
-        "{bar:<6} {word}{numbers:<width$} {key}",
-        width = 17usize.saturating_sub(word.len())
-    )
-    .trim_end()
-    .to_owned()
+
+    /// `███  attempts 0 2 3   key`
+    fn tally(&self, by: &[u16], is_key: bool, width: usize) -> String {
+        let key = if is_key { "key" } else { "" };
+        if self.by.len() < 2 {
+            let said = match (is_key, by.is_empty()) {
+                (true, true) => "<- key",
+                (true, false) => "<- key, pick",
+                (false, false) => "<- pick",
+                (false, true) => "",
+            };
+            return said.to_owned();
+        }
+        let bar = "█".repeat(by.len().min(6));
+        let numbers = by.iter().take(6).map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        if width < 90 {
+            return format!("{key:<3} {bar:<6}{numbers}").trim_end().to_owned();
+        }
+        let word = match by.len() {
+            0 => "",
+            1 => "attempt ",
+            _ => "attempts ",
+        };
+        format!("{bar:<6} {:<17} {key}", format!("{word}{numbers}"))
+            .trim_end()
+            .to_owned()
+    }
 }

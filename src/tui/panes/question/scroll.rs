@@ -5,69 +5,86 @@ use ratatui::layout::Rect;
 use crate::record::Record;
 use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::Role;
+use crate::tui::widgets::Extent;
 use crate::tui::workspace::Workspace;
 
-use super::super::output::{self, Find, Output};
-use super::Question;
+use super::super::Around;
+use super::super::output::{self, Output};
+use super::{Places, Question};
 
 impl Question {
-    /// Lays out the text in focus: lines, height in sight, and the line it begins at by itself.
-    pub(super) fn in_focus(
-        &self,
-        area: Rect,
-        workspace: &Workspace,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) -> Option<(Output, usize)> {
-        let snapshot = workspace.snapshot.as_deref()?;
-        let row = self.focused(snapshot)?;
-        let record = workspace.record(row)?.as_deref().ok()?;
+    /// Lays out an attempt's text, or the prompt in its place.
+    fn text_of(&self, attempt: usize, area: Rect, around: &Around) -> Option<(Output, usize)> {
+        let snapshot = around.workspace.snapshot.as_deref()?;
+        let attempts = snapshot.attempts(self.row?);
+        let row = attempts.get(attempt).copied().or(self.row)?;
+        let record = around.workspace.record(row)?.as_deref().ok()?;
         if self.prompt.is_some() || record.logprobs.is_some() {
-            let height = usize::from(area.height.saturating_sub(2));
-            let width = usize::from(prompt_area(area, record, self.prompt.is_some()).width.saturating_sub(4));
-            let lines = prompt_lines(record, width, find, theme);
+            let place = prompt_area(area, record, self.prompt.is_some());
+            let height = usize::from(place.height.saturating_sub(2));
+            let lines = prompt_lines(record, usize::from(place.width.saturating_sub(4)), around);
             let from = lines.len().saturating_sub(height);
-            return Some((
-                Output {
-                    lines,
-                    from,
-                    place: None,
-                },
-                height,
-            ));
+            let output = Output {
+                lines,
+                from,
+                place: None,
+            };
+            return Some((output, height));
         }
-        let attempts = snapshot.attempts(row).len();
-        let (_, place) = self
-            .columns(area, attempts)
-            .into_iter()
-            .find(|(attempt, _)| *attempt == self.attempt)?;
-        let height = usize::from(place.height.saturating_sub(2));
-        Some((self.lay(record, workspace, place, find, theme), height))
+        let columns = self.columns(area, attempts.len());
+        let own = columns
+            .iter()
+            .find(|(shown, _)| *shown == attempt)
+            .or(columns.first())?
+            .1;
+        Some((self.lay(record, own, around), usize::from(own.height.saturating_sub(2))))
     }
 
-    pub(super) fn lay(
-        &self,
-        record: &Record,
-        workspace: &Workspace,
-        place: Rect,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) -> Output {
+    /// The text in focus: its lines, and how many are in sight.
+    pub(super) fn in_focus(&self, area: Rect, around: &Around) -> Option<(Output, usize)> {
+        self.text_of(self.attempt, area, around)
+    }
+
+    pub(super) fn lay(&self, record: &Record, place: Rect, around: &Around) -> Output {
         let size = (
             usize::from(place.width.saturating_sub(4)),
             usize::from(place.height.saturating_sub(2)),
         );
+        let (workspace, theme) = (around.workspace, around.theme);
         let reading = Reading::of(record, &workspace.rule);
-        let mut output = output::lay(record, &reading, size, !self.unfolded, find, theme);
+        let view = output::View {
+            size,
+            folds: !self.unfolded,
+            find: around.find,
+        };
+        let mut output = output::lay(record, &reading, view, theme);
         if reading.matched.is_none() && !record.reasoning.trim().is_empty() {
             output.lines.push(Laid::default());
             let text = format!("no match of {}", rule_text(workspace));
             output
                 .lines
-                .extend(Passage::plain(&text).lay(size.0, theme.ascii).into_iter().map(dimmed));
+                .extend(Passage::remarked(&text, Role::Dim).lay(size.0, theme.ascii));
         }
         output
+    }
+
+    /// Lines that the longest text in sight below the question has.
+    pub(super) fn lines_below(&self, record: &Record, body: Rect, around: &Around) -> usize {
+        let attempts = around.workspace.snapshot.as_deref().zip(self.row);
+        let attempts = attempts.map_or(1, |(snapshot, row)| snapshot.attempts(row).len());
+        if self.row.is_some_and(|row| around.workspace.hides(row)) {
+            return 1;
+        }
+        if self.prompt.is_some() || record.logprobs.is_some() {
+            return usize::from(body.height);
+        }
+        let columns = self.columns(body, attempts);
+        let lines = columns
+            .iter()
+            .filter_map(|(attempt, _)| self.text_of(*attempt, body, around))
+            .map(|(output, _)| output.lines.len());
+        lines.max().unwrap_or(1)
     }
 
     /// The first line in sight of the text in focus; `None`: where it begins by itself.
@@ -80,99 +97,143 @@ impl Question {
 
     /// Shows the text in focus from a line on.
     pub fn scroll_to(&mut self, line: usize) {
-        self.set_scroll(line);
-    }
-
-    fn set_scroll(&mut self, to: usize) {
         if let Some(scroll) = &mut self.prompt {
-            *scroll = Some(to);
+            *scroll = Some(line);
             return;
         }
         if self.scrolls.len() <= self.attempt {
             self.scrolls.resize(self.attempt + 1, None);
         }
-        self.scrolls[self.attempt] = Some(to);
+        self.scrolls[self.attempt] = Some(line);
     }
 
-    /// Scrolls the text in focus by lines, no further than its end.
-    pub fn scroll_by(&mut self, by: isize, area: Rect, workspace: &Workspace, theme: &Theme) {
-        let Some((output, height)) = self.in_focus(area, workspace, None, theme) else {
-            return;
-        };
-        let last = output.lines.len().saturating_sub(height);
-        let now = self.scroll().unwrap_or(output.from).min(last);
-        self.set_scroll(now.saturating_add_signed(by).min(last));
+    /// The first line of the question in sight.
+    pub(super) fn top(&self) -> usize {
+        self.top
+    }
+
+    /// Lines of the question, and those in sight.
+    pub(super) fn question_extent(&self, places: &Places, around: &Around) -> Extent {
+        let (width, height) = (
+            places.question.width.saturating_sub(4),
+            places.question.height.saturating_sub(2),
+        );
+        let record = self.shown_record(around.workspace);
+        let lines = record.map_or(0, |record| {
+            self.question_lines(record, usize::from(width), around).len()
+        });
+        Extent {
+            lines,
+            height: usize::from(height),
+        }
+    }
+
+    /// Whether a part of the question or of an option is out of sight.
+    pub fn is_cut(&self, places: &Places, around: &Around) -> bool {
+        self.question_extent(places, around).last() > 0
+    }
+
+    /// Moves the first line in sight of the text that the keys go to.
+    fn move_by(&mut self, places: &Places, around: &Around, to: impl FnOnce(Extent, usize) -> usize) {
+        if self.reads_question {
+            let extent = self.question_extent(places, around);
+            self.top = to(extent, self.top.min(extent.last()));
+        } else if let Some((output, height)) = self.in_focus(places.outputs, around) {
+            let lines = output.lines.len();
+            let extent = Extent { lines, height };
+            let now = self.scroll().unwrap_or(output.from).min(extent.last());
+            self.scroll_to(to(extent, now));
+        }
+    }
+
+    /// Scrolls by lines, no further than to the end.
+    pub fn scroll_by(&mut self, by: isize, places: &Places, around: &Around) {
+        self.move_by(places, around, |extent, now| extent.scrolled(now, by));
     }
 
     /// A page on; at the end back to the beginning.
-    pub fn page(&mut self, area: Rect, workspace: &Workspace, theme: &Theme) {
-        let Some((output, height)) = self.in_focus(area, workspace, None, theme) else {
-            return;
-        };
-        let last = output.lines.len().saturating_sub(height);
-        let now = self.scroll().unwrap_or(output.from).min(last);
-        self.set_scroll(if now >= last {
-            0
-        } else {
-            (now + height.saturating_sub(1).max(1)).min(last)
-        });
+    pub fn page(&mut self, places: &Places, around: &Around) {
+        self.move_by(places, around, Extent::paged);
     }
 
-    pub fn half_page(&self, area: Rect) -> isize {
+    pub fn half_page(&self, places: &Places) -> isize {
+        let area = if self.reads_question {
+            places.question
+        } else {
+            places.outputs
+        };
         (area.height.saturating_sub(2) / 2).max(1) as isize
     }
 
-    /// Goes to the next found place, or to the match or evidence where nothing is searched for.
-    pub fn next_place(
-        &mut self,
-        forward: bool,
-        area: Rect,
-        workspace: &Workspace,
-        find: Option<&Find>,
-        theme: &Theme,
-    ) -> bool {
-        let Some((output, height)) = self.in_focus(area, workspace, find, theme) else {
+    /// Goes to the next found place of anything on the screen; to the match or evidence where nothing is searched for.
+    pub fn next_place(&mut self, forward: bool, places: &Places, around: &Around) -> bool {
+        let stops = match around.find {
+            Some(_) => self.found(places, around),
+            None => self.match_line(places, around),
+        };
+        let now = if self.reads_question {
+            (0, self.top)
+        } else {
+            let from = self
+                .in_focus(places.outputs, around)
+                .map_or(0, |(output, _)| output.from);
+            (self.attempt + 1, self.scroll().unwrap_or(from))
+        };
+        let next = if forward {
+            stops.iter().find(|stop| **stop > now).or(stops.first())
+        } else {
+            stops.iter().rev().find(|stop| **stop < now).or(stops.last())
+        };
+        let Some((text, line)) = next.copied() else {
             return false;
         };
-        let last = output.lines.len().saturating_sub(height);
-        let now = self.scroll().unwrap_or(output.from).min(last);
-        let lines: Vec<usize> = match find {
-            Some(_) => {
-                let is_found = |line: &Laid| line.spans.iter().any(|(_, role)| *role == Role::Found);
-                (0..output.lines.len())
-                    .filter(|at| is_found(&output.lines[*at]))
-                    .collect()
-            }
-            None => output.place.into_iter().collect(),
-        };
-        // A found line is shown a third from the top.
-        let top = |line: usize| line.saturating_sub(height / 3).min(last);
-        let target = if forward {
-            lines
-                .iter()
-                .map(|line| top(*line))
-                .find(|top| *top > now)
-                .or(lines.first().map(|line| top(*line)))
+        self.reads_question = text == 0;
+        if text == 0 {
+            self.top = line;
         } else {
-            lines
-                .iter()
-                .rev()
-                .map(|line| top(*line))
-                .find(|top| *top < now)
-                .or(lines.last().map(|line| top(*line)))
-        };
-        if let Some(target) = target {
-            self.set_scroll(target);
+            self.attempt = text - 1;
+            self.scroll_to(line);
         }
-        target.is_some()
+        true
+    }
+
+    /// Where the match or the evidence of the text in focus stands: the text and its first line in sight then.
+    fn match_line(&self, places: &Places, around: &Around) -> Vec<(usize, usize)> {
+        let focus = self.in_focus(places.outputs, around);
+        let line = focus.and_then(|(output, height)| Some(top_of(output.place?, output.lines.len(), height)));
+        line.map(|line| (self.attempt + 1, line)).into_iter().collect()
+    }
+
+    /// Where found places stand: the question is text 0, an attempt the one after its number.
+    fn found(&self, places: &Places, around: &Around) -> Vec<(usize, usize)> {
+        let mut stops = Vec::new();
+        let mut add = |text: usize, lines: &[Laid], height: usize| {
+            let is_found = |line: &Laid| line.spans.iter().any(|(_, role)| *role == Role::Found);
+            let found = (0..lines.len()).filter(|at| is_found(&lines[*at]));
+            stops.extend(found.map(|at| (text, top_of(at, lines.len(), height))));
+        };
+        let workspace = around.workspace;
+        if let Some(record) = self.shown_record(workspace) {
+            let width = usize::from(places.question.width.saturating_sub(4));
+            let height = usize::from(places.question.height.saturating_sub(2));
+            add(0, &self.question_lines(record, width, around), height);
+        }
+        let attempts = workspace.snapshot.as_deref().zip(self.row);
+        let attempts = attempts.map_or(0, |(snapshot, row)| snapshot.attempts(row).len());
+        let is_one = self.prompt.is_some();
+        for attempt in (0..attempts).filter(|attempt| !is_one || *attempt == self.attempt) {
+            if let Some((output, height)) = self.text_of(attempt, places.outputs, around) {
+                add(attempt + 1, &output.lines, height);
+            }
+        }
+        stops.dedup();
+        stops
     }
 }
 
-pub(super) fn dimmed(mut line: Laid) -> Laid {
-    for (_, role) in &mut line.spans {
-        *role = Role::Dim;
-    }
-    line
+/// The first line in sight when a line is shown a third from the top.
+fn top_of(line: usize, lines: usize, height: usize) -> usize {
+    line.saturating_sub(height / 3).min(lines.saturating_sub(height))
 }
 
 /// The room of the prompt's end beside or below the letters of a cloze answer.
@@ -193,9 +254,9 @@ pub(super) fn prompt_area(area: Rect, record: &Record, whole: bool) -> Rect {
     }
 }
 
-pub(super) fn prompt_lines(record: &Record, width: usize, find: Option<&Find>, theme: &Theme) -> Vec<Laid> {
-    let found = find.map(|find| find.places(&record.prompt)).unwrap_or_default();
-    Passage::with_found(&record.prompt, &found).lay(width, theme.ascii)
+pub(super) fn prompt_lines(record: &Record, width: usize, around: &Around) -> Vec<Laid> {
+    let found = around.find.map(|find| find.places(&record.prompt)).unwrap_or_default();
+    Passage::with_found(&record.prompt, &found).lay(width, around.theme.ascii)
 }
 
 pub(super) fn rule_text(workspace: &Workspace) -> String {

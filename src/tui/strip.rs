@@ -1,25 +1,35 @@
 //! A line put together from left to right, with its columns kept.
 
+use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::safe;
-use crate::tui::theme::{Role, Theme};
+
+use super::passage::Laid;
+use super::theme::{Role, Theme};
 
 /// A line being put together.
 #[derive(Debug, Clone)]
 pub struct Strip<'a> {
     pub theme: &'a Theme,
-    spans: Vec<Span<'static>>,
+    pieces: Vec<Piece>,
     width: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Piece {
+    text: String,
+    role: Role,
+    is_underlined: bool,
 }
 
 impl<'a> Strip<'a> {
     pub fn new(theme: &'a Theme) -> Strip<'a> {
         Strip {
             theme,
-            spans: Vec::new(),
+            pieces: Vec::new(),
             width: 0,
         }
     }
@@ -30,16 +40,40 @@ impl<'a> Strip<'a> {
     }
 
     /// Adds text of our own.
-    pub fn put(mut self, text: impl Into<String>, role: Role) -> Strip<'a> {
-        let text = text.into();
+    pub fn put(self, text: impl Into<String>, role: Role) -> Strip<'a> {
+        self.piece(text.into(), role, false)
+    }
+
+    fn piece(mut self, text: String, role: Role, is_underlined: bool) -> Strip<'a> {
         self.width += text.width();
-        self.spans.push(Span::styled(text, self.theme.style(role)));
+        if !text.is_empty() {
+            self.pieces.push(Piece {
+                text,
+                role,
+                is_underlined,
+            });
+        }
         self
     }
 
     /// Adds plain text of our own.
     pub fn text(self, text: impl Into<String>) -> Strip<'a> {
         self.put(text, Role::Plain)
+    }
+
+    /// Adds text that is read later: units, help.
+    pub fn dim(self, text: impl Into<String>) -> Strip<'a> {
+        self.put(text, Role::Dim)
+    }
+
+    /// Adds text that is read first.
+    pub fn strong(self, text: impl Into<String>) -> Strip<'a> {
+        self.put(text, Role::Strong)
+    }
+
+    /// Adds underlined text of our own: the one of several that is in focus.
+    pub fn underlined(self, text: impl Into<String>, role: Role) -> Strip<'a> {
+        self.piece(text.into(), role, true)
     }
 
     /// Adds foreign text, cut and padded to exactly `width` columns.
@@ -55,10 +89,49 @@ impl<'a> Strip<'a> {
         self.put(shown, role)
     }
 
-    pub fn spans(mut self, spans: Vec<Span<'static>>) -> Strip<'a> {
-        self.width += spans.iter().map(Span::width).sum::<usize>();
-        self.spans.extend(spans);
+    /// Adds a line of a text.
+    pub fn join_laid(self, laid: Laid) -> Strip<'a> {
+        let spans = laid.spans.into_iter();
+        spans.fold(self, |strip, (text, role)| strip.put(text, role))
+    }
+
+    /// A share in 0-1 as a bar of `width` cells, its interval as a lighter end.
+    pub fn interval_bar(mut self, share: f64, interval: Option<(f64, f64)>, width: usize) -> Strip<'a> {
+        let (low, high) = interval.unwrap_or((share, share));
+        let cells: Vec<(char, Role)> = (0..width)
+            .map(|cell| match (cell as f64 + 0.5) / width as f64 {
+                middle if middle < low => ('█', Role::BarFull),
+                middle if middle < share => ('▓', Role::BarLow),
+                middle if middle < high => ('▒', Role::BarHigh),
+                _ => ('·', Role::BarEmpty),
+            })
+            .collect();
+        for run in cells.chunk_by(|a, b| a.1 == b.1) {
+            self = self.put(run.iter().map(|(c, _)| *c).collect::<String>(), run[0].1);
+        }
         self
+    }
+
+    /// A share of rows that is no accuracy, in 0-1.
+    pub fn share_bar(self, share: f64, width: usize, role: Role) -> Strip<'a> {
+        let full = ((share * width as f64).round() as usize).min(width);
+        self.put("█".repeat(full), role)
+            .put("·".repeat(width - full), Role::BarEmpty)
+    }
+
+    /// A count as a solid bar, to eighths of a cell.
+    pub fn solid_bar(self, count: usize, most: usize, width: usize, role: Role) -> Strip<'a> {
+        const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+        let eighths = (count * width * 8 + most / 2).checked_div(most).unwrap_or(0);
+        let eighths = if count > 0 { eighths.max(1) } else { 0 };
+        self.put(format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8]), role)
+    }
+
+    /// How much of a whole is done.
+    pub fn progress_bar(self, done: usize, all: usize, width: usize) -> Strip<'a> {
+        let full = (done * width).checked_div(all).unwrap_or(0).min(width);
+        self.put("█".repeat(full), Role::BarFull)
+            .put("░".repeat(width - full), Role::BarEmpty)
     }
 
     /// Adds blanks up to a column.
@@ -90,7 +163,23 @@ impl<'a> Strip<'a> {
     }
 
     pub fn line(self) -> Line<'static> {
-        Line::from(self.spans)
+        let theme = self.theme;
+        let span = |piece: Piece| {
+            let style = theme.style(piece.role);
+            let more = if piece.is_underlined {
+                Modifier::UNDERLINED
+            } else {
+                Modifier::empty()
+            };
+            Span::styled(piece.text, style.add_modifier(more))
+        };
+        self.pieces.into_iter().map(span).collect()
+    }
+
+    /// The line among those of a text.
+    pub fn laid(self) -> Laid {
+        let spans = self.pieces.into_iter().map(|piece| (piece.text, piece.role)).collect();
+        Laid { spans, start: 0 }
     }
 }
 
@@ -124,10 +213,7 @@ pub fn ending(text: &str, width: usize, ascii: bool) -> String {
 mod tests {
     use super::*;
 
-    const THEME: Theme = Theme {
-        color: false,
-        ascii: false,
-    };
+    const THEME: Theme = Theme::PLAIN;
 
     fn shown(strip: Strip) -> String {
         strip.line().spans.iter().map(|span| span.content.to_string()).collect()
@@ -144,6 +230,21 @@ mod tests {
         ] {
             assert_eq!(Strip::new(&THEME).field(text, 8, Role::Plain).width(), 8, "{text:?}");
         }
+    }
+
+    #[test]
+    fn the_interval_is_a_lighter_end_of_the_bar() {
+        let bar = |share, interval, width| shown(Strip::new(&THEME).interval_bar(share, interval, width));
+        assert_eq!(bar(0.4, Some((0.2, 0.6)), 10), "██▓▓▒▒····");
+        assert_eq!(bar(1.0, None, 4), "████");
+    }
+
+    #[test]
+    fn the_smallest_count_still_shows() {
+        let bar = |count, most, width| shown(Strip::new(&THEME).solid_bar(count, most, width, Role::Plain));
+        assert_eq!(bar(1, 10_000, 8), "▏");
+        assert_eq!(bar(0, 10_000, 8), "");
+        assert_eq!(bar(5, 5, 3), "███");
     }
 
     #[test]
