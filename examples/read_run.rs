@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example read_run -- PATH [FILTER]`; without a path the recorded demo run.
 
+#![allow(clippy::print_stdout)] // what it shows is its point
+
 use anyhow::Result;
 use markbook::filter::{Context, Filter, Mode};
 use markbook::stats::{self, percent};

@@ -3,6 +3,8 @@
 //! `cargo run --release --example score_question -- MODEL`, where MODEL is a folder, a .gguf file, a hub id or
 //! `smollm2-135m` (the default).
 
+#![allow(clippy::print_stdout)] // what it shows is its point
+
 use std::ops::ControlFlow;
 
 use anyhow::Result;

@@ -48,6 +48,7 @@ pub mod rescore;
 mod rows;
 pub mod run;
 pub mod stats;
+pub mod stop;
 pub mod store;
 pub mod text;
 pub mod trace;

@@ -76,6 +76,7 @@ pub struct Record {
     pub prompt_tokens: Option<i64>,
     pub output_tokens: Option<i64>,
     /// Log-likelihood of each option (natural log).
+    #[serde(default, with = "floats")]
     pub logprobs: Option<Vec<f32>>,
     pub greedy: Option<Vec<bool>>,
     /// The texts that were scored, delimiter included (` A`, ` Paris`).
@@ -85,11 +86,119 @@ pub struct Record {
     #[serde(default)]
     pub continuation_tokens: Option<Vec<i64>>,
     /// Share of all probability that fell on the letters.
+    #[serde(default, with = "floats")]
     pub letter_mass: Option<f32>,
     pub top_token: Option<String>,
     /// `truncated`, `nan`, `gold_conflict`, `too_long`, `error`, ...
     pub flags: Vec<String>,
+    #[serde(with = "floats")]
     pub seconds: f32,
+}
+
+/// Floats in JSON: NaN and the infinities by the names that Python's `json` has for them, as texts. A null in a list, as
+/// older journals have it, is NaN.
+mod floats {
+    use std::fmt;
+
+    use serde::de::{Deserialize, Deserializer, Error, Visitor};
+    use serde::ser::{Serialize, Serializer};
+
+    pub(super) struct Float(f32);
+
+    /// What is written float by float.
+    pub(super) trait Floats: Sized {
+        type Named;
+        fn named(&self) -> Self::Named;
+        fn plain(named: Self::Named) -> Self;
+    }
+
+    impl Floats for f32 {
+        type Named = Float;
+        fn named(&self) -> Float {
+            Float(*self)
+        }
+        fn plain(named: Float) -> f32 {
+            named.0
+        }
+    }
+
+    impl Floats for Option<f32> {
+        type Named = Option<Float>;
+        fn named(&self) -> Option<Float> {
+            self.map(Float)
+        }
+        fn plain(named: Option<Float>) -> Option<f32> {
+            named.map(|float| float.0)
+        }
+    }
+
+    impl Floats for Option<Vec<f32>> {
+        type Named = Option<Vec<Float>>;
+        fn named(&self) -> Option<Vec<Float>> {
+            self.as_ref().map(|list| list.iter().copied().map(Float).collect())
+        }
+        fn plain(named: Option<Vec<Float>>) -> Option<Vec<f32>> {
+            named.map(|list| list.into_iter().map(|float| float.0).collect())
+        }
+    }
+
+    pub(super) fn serialize<T: Floats<Named: Serialize>, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+        value.named().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, T: Floats<Named: Deserialize<'de>>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        T::Named::deserialize(from).map(T::plain)
+    }
+
+    impl Serialize for Float {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            let number = f64::from(self.0);
+            if number.is_finite() {
+                to.serialize_f64(number)
+            } else {
+                to.serialize_str(&crate::json::python_float(number))
+            }
+        }
+    }
+
+    impl<'de> Deserialize<'de> for Float {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Float, D::Error> {
+            from.deserialize_any(Reader)
+        }
+    }
+
+    struct Reader;
+
+    impl Visitor<'_> for Reader {
+        type Value = Float;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a number, NaN, Infinity or -Infinity")
+        }
+
+        fn visit_f64<E: Error>(self, number: f64) -> Result<Float, E> {
+            Ok(Float(number as f32))
+        }
+
+        fn visit_i64<E: Error>(self, number: i64) -> Result<Float, E> {
+            Ok(Float(number as f32))
+        }
+
+        fn visit_u64<E: Error>(self, number: u64) -> Result<Float, E> {
+            Ok(Float(number as f32))
+        }
+
+        fn visit_unit<E: Error>(self) -> Result<Float, E> {
+            Ok(Float(f32::NAN))
+        }
+
+        fn visit_str<E: Error>(self, name: &str) -> Result<Float, E> {
+            let number = name.parse().map_err(|_| E::custom(format!("{name:?} is no number")))?;
+            Ok(Float(number))
+        }
+    }
 }
 
 impl Record {
@@ -213,6 +322,28 @@ pub fn split_prompt(prompt: &str) -> PromptParts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_json_lacks_are_written_by_name_and_read_back() {
+        let record = Record {
+            logprobs: Some(vec![-1.3, f32::NAN, f32::INFINITY, f32::NEG_INFINITY]),
+            letter_mass: Some(f32::NAN),
+            seconds: 0.1,
+            ..Record::default()
+        };
+        let line = serde_json::to_string(&record).unwrap();
+        assert!(line.contains(r#""NaN","Infinity","-Infinity"]"#), "{line}");
+        let back: Record = serde_json::from_str(&line).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{record:?}"));
+        let older = line.replace(r#""NaN","Infinity","-Infinity"]"#, "null,null,null]");
+        let back: Record = serde_json::from_str(&older).unwrap();
+        let scores = back.logprobs.unwrap();
+        assert!(
+            scores[0] == -1.3 && scores[1..].iter().all(|score| score.is_nan()),
+            "{scores:?}"
+        );
+        assert!(serde_json::from_str::<Record>(&line.replace("\"-Infinity\"", "\"much\"")).is_err());
+    }
 
     #[test]
     fn the_question_is_cut_out_of_every_known_prompt_form() {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::numbers;
 use crate::benchmark::{Benchmark, Form, Style};
 use crate::engine::Dtype;
 use crate::tui::Shade;
@@ -158,36 +159,36 @@ pub struct Settings {
     #[arg(long, default_value = "test", value_name = "SPLIT")]
     pub split: String,
     /// Examples before each question
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = numbers::whole::<0, 1_000>)]
     pub shots: usize,
     /// Only these subjects or categories
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub subjects: Vec<String>,
     /// The first N questions of each benchmark
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub limit: Option<usize>,
     /// The first N questions of each subject
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub per_subject: Option<usize>,
     /// With --per-subject: a seeded choice instead of the first, the same on every machine
-    #[arg(long, value_name = "S", requires = "per_subject")]
+    #[arg(long, value_name = "S", requires = "per_subject", value_parser = numbers::choice)]
     pub sample_seed: Option<u64>,
     /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
     pub gold_base: Option<i64>,
     /// Seeds of the sampled exam, one attempt each
-    #[arg(long, value_delimiter = ',', default_value = "42,43,44,45,46", value_name = "SEEDS")]
+    #[arg(long, value_delimiter = ',', default_value = "42,43,44,45,46", value_name = "SEEDS", value_parser = numbers::seed, allow_hyphen_values = true)]
     pub seeds: Vec<i64>,
     /// 0 is greedy: one attempt, no seed
-    #[arg(long, default_value_t = 1.0, value_name = "T", value_parser = temperature)]
+    #[arg(long, default_value_t = 1.0, value_name = "T", value_parser = numbers::temperature)]
     pub temperature: f64,
-    #[arg(long, default_value_t = 0.95, value_name = "P", value_parser = top_p)]
+    #[arg(long, default_value_t = 0.95, value_name = "P", value_parser = numbers::top_p)]
     pub top_p: f64,
     /// 0 keeps every token
-    #[arg(long, default_value_t = 64, value_name = "K")]
+    #[arg(long, default_value_t = 64, value_name = "K", value_parser = numbers::whole::<0, 10_000_000>)]
     pub top_k: usize,
     /// Longest completion in tokens [default: 2048; mmlu_generative and demo: 256]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = numbers::whole::<1, 10_000_000>)]
     pub max_tokens: Option<usize>,
     /// The model's chat template: auto is off for mmlu, on for mmlu_pro (and an own set's completions) where the model has one
     #[arg(long, default_value = "auto", value_name = "WHEN")]
@@ -206,10 +207,10 @@ pub struct Settings {
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
     /// CPU threads [default: all]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = numbers::threads)]
     pub threads: Option<usize>,
     /// Completions that are written at the same time
-    #[arg(long, default_value_t = 32, value_name = "N", value_parser = positive)]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = numbers::whole::<1, 4_096>)]
     pub batch: usize,
     /// Folder of the run [default: runs/DATE-MODEL in the data directory]
     #[arg(long, value_name = "DIR")]
@@ -401,16 +402,16 @@ pub struct PromptsArgs {
     pub split: String,
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub subjects: Vec<String>,
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub limit: Option<usize>,
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(long, value_name = "N", value_parser = numbers::count)]
     pub per_subject: Option<usize>,
-    #[arg(long, value_name = "S", requires = "per_subject")]
+    #[arg(long, value_name = "S", requires = "per_subject", value_parser = numbers::choice)]
     pub sample_seed: Option<u64>,
     /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
     pub gold_base: Option<i64>,
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = numbers::whole::<0, 1_000>)]
     pub shots: usize,
     #[arg(long, value_name = "STYLE")]
     pub style: Option<String>,
@@ -442,7 +443,7 @@ pub struct BenchArgs {
     /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = positive)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = numbers::threads)]
     pub threads: usize,
     /// Also: candle-transformers' own model of the same family at the same work (a folder of safetensors; llama, qwen2, qwen3,
     /// olmo2)
@@ -458,7 +459,7 @@ pub struct BenchArgs {
     #[arg(long, value_delimiter = ',', value_name = "A,B", requires = "rounding")]
     pub subjects: Vec<String>,
     /// With --rounding: the first N questions of each subject
-    #[arg(long, value_name = "N", value_parser = positive, requires = "rounding")]
+    #[arg(long, value_name = "N", value_parser = numbers::count, requires = "rounding")]
     pub per_subject: Option<usize>,
     /// Instead: prove each model family against the tiny reference models in DIR (or below $MARKBOOK_SHARED)
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
@@ -466,28 +467,6 @@ pub struct BenchArgs {
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
-}
-
-fn positive(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("0 is too few; 1 is the least".into()),
-        Ok(number) => Ok(number),
-        Err(_) => Err("not a whole number".into()),
-    }
-}
-
-fn temperature(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() && (0.0..=100.0).contains(&number) => Ok(number),
-        _ => Err("a number from 0 (greedy) to 100".into()),
-    }
-}
-
-fn top_p(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(number) if number > 0.0 && number <= 1.0 => Ok(number),
-        _ => Err("a number above 0, at most 1 (1 keeps every token)".into()),
-    }
 }
 
 fn screen_size(text: &str) -> Result<(u16, u16), String> {

@@ -11,14 +11,14 @@ use serde_json::json;
 
 use super::args::BenchArgs;
 use super::plain::Plain;
-use super::{End, usage};
+use super::{End, say, usage};
 use crate::bench;
 use crate::benchmark::{DataSource, Slice};
 use crate::engine::bench::{ALL, Bench, Memory, Peer, Report, Sampled, families};
 use crate::engine::{Dtype, Options};
 use crate::hub::ModelName;
 use crate::run::Update;
-use crate::text::{safe_line, terminal};
+use crate::text::safe_line;
 
 /// What a stock model may take for each part of the work.
 const STOCK: Duration = Duration::from_secs(6);
@@ -68,14 +68,15 @@ fn load(args: &BenchArgs, dtype: Dtype, plain: &mut Plain) -> Result<Bench> {
 }
 
 fn print_json(value: &impl Serialize) -> Result<End> {
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     serde_json::to_writer_pretty(&mut out, value)?;
     writeln!(out)?;
+    out.flush()?;
     Ok(End::Done)
 }
 
 fn print_report(report: &Report) -> Result<()> {
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     writeln!(
         out,
         "{} · {} ({}) · {} thread(s)",
@@ -119,6 +120,7 @@ fn print_report(report: &Report) -> Result<()> {
     }
     writeln!(out, "  memory          {}", memory_line(&report.memory))?;
     writeln!(out, "  took {:.0} s", report.wall_s)?;
+    out.flush()?;
     Ok(())
 }
 
@@ -205,7 +207,7 @@ fn compare_with_f32(args: &BenchArgs) -> Result<End> {
     if args.json {
         return print_json(&json!({"model": model.id(), "rounding": rounding}));
     }
-    println!("{}: {rounding}", safe_line(model.id()));
+    say::say(format!("{}: {rounding}", safe_line(model.id())))?;
     Ok(End::Done)
 }
 
@@ -227,13 +229,13 @@ fn check_models(folder: Option<PathBuf>, args: &BenchArgs) -> Result<End> {
     if args.json {
         print_json(&checked)?;
     } else {
-        print!("{}", checked.table());
-        println!(
-            "\n{} proofs, each along: {}; tolerance {:.0e} on every logit",
+        say::say(format!(
+            "{}\n{} proofs, each along: {}; tolerance {:.0e} on every logit",
+            checked.table(),
             checked.models.len(),
             checked.ways.join(", "),
             checked.tolerance
-        );
+        ))?;
     }
     let failures = checked.failures();
     if !failures.is_empty() {

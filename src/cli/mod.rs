@@ -1,16 +1,18 @@
 //! The command line: flags in, commands carried out, exit codes.
 //!
-//! 0 done, 1 failed, 2 wrong usage, 130 stopped by the user with everything finished so far saved.
+//! 0 done, 1 failed, 2 wrong usage, 130 stopped by the user with everything finished so far saved, 143 and 129 the same by
+//! SIGTERM and by a closed terminal.
 
 pub mod args;
 mod bench;
 mod inputs;
+mod numbers;
 mod plain;
 mod prepare;
 mod questions;
 mod reports;
+mod say;
 mod sit;
-mod stop;
 mod traces;
 
 use std::fmt;
@@ -21,6 +23,7 @@ use clap::Parser;
 
 use crate::files;
 use crate::hub::without_passwords;
+use crate::stop::Stop;
 use crate::text::safe_line;
 use args::{Cli, Command};
 
@@ -64,7 +67,7 @@ pub fn main() -> ExitCode {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Stopped) => ExitCode::from(130),
         Ok(End::Signal(number)) => ExitCode::from(128_u8.saturating_add(number)),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if say::is_unheard(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let is_usage = error.downcast_ref::<Usage>().is_some();
             let parts: Vec<String> = error
@@ -74,7 +77,7 @@ pub fn main() -> ExitCode {
                 .collect();
             // An address may have come from a flag or the environment, with a password in it.
             let told = without_passwords(&without_repeats(&parts).join(": "));
-            eprintln!("markbook: {}", safe_line(&told));
+            say::tell(format!("markbook: {}", safe_line(&told)));
             ExitCode::from(if is_usage { 2 } else { 1 })
         }
     }
@@ -97,20 +100,21 @@ fn without_repeats(parts: &[String]) -> Vec<String> {
     kept
 }
 
-/// Whether the reader of our output went away, as `| head` does.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    let broken = Some(std::io::ErrorKind::BrokenPipe);
-    error.chain().any(|cause| {
-        cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind) == broken
-            || cause
-                .downcast_ref::<serde_json::Error>()
-                .and_then(serde_json::Error::io_error_kind)
-                == broken
-            || matches!(
-                cause.downcast_ref::<csv::Error>().map(csv::Error::kind),
-                Some(csv::ErrorKind::Io(io)) if Some(io.kind()) == broken
-            )
-    })
+/// Listens for signals; without a screen the first is told here.
+fn listen() -> Result<Stop> {
+    let stop = Stop::default();
+    stop.listen(|_| say::tell(STOPPING), || {})?;
+    Ok(stop)
+}
+
+/// Told after the first signal.
+const STOPPING: &str = "\nstopping at the next token; once more ends at once";
+
+impl End {
+    /// How a command ends that was asked to: by a signal, or by the user's key.
+    fn asked(stop: &Stop) -> End {
+        stop.signal().map_or(End::Stopped, End::Signal)
+    }
 }
 
 fn carry_out(cli: Cli) -> Result<End> {

@@ -1,8 +1,9 @@
 //! A run without a screen: one progress line on a terminal, quiet lines in a pipe; all on standard error.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use super::say;
 use crate::engine::{LanePulse, Pulse};
 use crate::record::Record;
 use crate::run::failing::Failing;
@@ -59,7 +60,9 @@ impl Plain {
     pub(super) fn tell(&mut self, update: &Update) {
         match update {
             Update::Status(status) => self.status(status),
-            Update::Started { model, dtype, exams } => {
+            Update::Started {
+                model, dtype, exams, ..
+            } => {
                 self.line(&format!("{model} {dtype}"));
                 for exam in exams {
                     self.begin(exam);
@@ -177,22 +180,20 @@ impl Plain {
         let text: String = safe_line(text).chars().take(columns().saturating_sub(1)).collect();
         let width = text.chars().count();
         let blank = " ".repeat(self.width.saturating_sub(width));
-        let mut out = std::io::stderr().lock();
-        let _ = write!(out, "\r{text}{blank}\r");
-        let _ = out.flush();
+        say::tell_part(format!("\r{text}{blank}\r"));
         self.width = width;
         self.shown = Instant::now();
     }
 
     fn line(&mut self, text: &str) {
         self.clear();
-        eprintln!("{}", safe_line(text));
+        say::tell(safe_line(text));
         self.shown = Instant::now();
     }
 
     fn clear(&mut self) {
         if self.width > 0 {
-            eprint!("\r{}\r", " ".repeat(self.width));
+            say::tell_part(format!("\r{}\r", " ".repeat(self.width)));
             self.width = 0;
         }
     }

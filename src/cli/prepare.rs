@@ -21,6 +21,9 @@ use crate::store::{self, Manifest};
 /// The model that `run` and `demo` take where none is named.
 const DEFAULT_MODEL: &str = "Qwen/Qwen2.5-0.5B-Instruct";
 
+/// Attempts at one question.
+const MOST_SEEDS: usize = 1_000;
+
 /// What is to be done, checked as far as it can be without the model.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -64,6 +67,12 @@ impl Job {
         }
         if settings.seeds.is_empty() {
             return usage(Err(anyhow::anyhow!("--seeds names no seed")));
+        }
+        if settings.seeds.len() > MOST_SEEDS {
+            return usage(Err(anyhow::anyhow!(
+                "--seeds names {} seeds; at most {MOST_SEEDS} attempts at a question are made",
+                settings.seeds.len()
+            )));
         }
         let seeds: HashSet<i64> = settings.seeds.iter().copied().collect();
         if seeds.len() < settings.seeds.len() {
@@ -138,12 +147,12 @@ impl Job {
         }
     }
 
+    /// Refuses, before any work, folders that this run could not be written into, or that hold no run to go on with. Of two
+    /// exams one is enough: a kill may have come before the other's folder was made.
     fn preflight(&self) -> Result<()> {
-        if self.benchmarks.len() == 1 {
-            return store::preflight(&self.root, self.settings.resume);
-        }
-        if !self.root.exists() {
-            return store::preflight(&self.root, self.settings.resume);
+        let is_resumed = self.settings.resume;
+        if self.benchmarks.len() == 1 || !self.root.exists() {
+            return store::preflight(&self.root, is_resumed);
         }
         if !self.root.is_dir() {
             bail!("{} is a file; --out takes a folder", self.root.display());
@@ -154,10 +163,11 @@ impl Job {
                 self.root.display()
             );
         }
-        for benchmark in &self.benchmarks {
-            store::preflight(&self.folder(benchmark), self.settings.resume)?;
+        let mut folders = self.benchmarks.iter().map(|benchmark| self.folder(benchmark));
+        if is_resumed && !folders.clone().any(|folder| store::is_run(&folder)) {
+            return store::preflight(&self.root, true);
         }
-        Ok(())
+        folders.try_for_each(|folder| store::preflight(&folder, is_resumed && store::is_run(&folder)))
     }
 
     /// Reads the questions of each exam.
@@ -266,6 +276,7 @@ impl Job {
         let (method, rule) = self.method(style, &dataset)?;
         let path = self.folder(dataset.benchmark);
         let manifest = self.manifest(&dataset, &prompt, (&method, &rule), engine, model);
+        let resume = settings.resume && store::is_run(&path);
         let exam = Exam::new(&dataset, &method, settings.shots, path);
         let manifest = Manifest {
             rows: exam.rows,
@@ -278,7 +289,7 @@ impl Job {
             rule,
             method,
             manifest,
-            resume: settings.resume,
+            resume,
         })
     }
 

@@ -9,13 +9,11 @@ use super::args::{Chat, ChatShots, FetchArgs, PromptsArgs};
 use super::plain::Plain;
 use super::prepare::load_data;
 use super::sit::tell_washed;
-use super::stop::Stop;
-use super::{End, usage};
+use super::{End, listen, say, usage};
 use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_prompts};
 use crate::engine;
 use crate::hub::{self, ModelName};
 use crate::run::Update;
-use crate::text::terminal;
 
 pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
     let benchmark = usage(benchmark::find(&args.benchmark))?;
@@ -42,7 +40,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
         }
     };
     let mut dataset = load_data(benchmark, source.as_ref(), &args.split, args.gold_base, &mut |status| {
-        eprintln!("{status}");
+        say::tell(status);
         ControlFlow::Continue(())
     })?;
     let slice = Slice {
@@ -61,7 +59,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
         },
         ..PromptPlan::plain(style, args.shots)
     };
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     if args.jsonl || args.hashes {
         let listing = if args.hashes { Listing::Hashes } else { Listing::Prompts };
         write_prompts(&mut out, &dataset, &plan, listing)?;
@@ -81,7 +79,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
 }
 
 pub(super) fn fetch(args: &FetchArgs) -> Result<End> {
-    let stop = Stop::listen()?;
+    let stop = listen()?;
     let mut plain = Plain::new();
     let mut watch = |progress: hub::Progress| {
         plain.tell(&Update::Status(progress.to_string()));
@@ -110,13 +108,13 @@ pub(super) fn fetch(args: &FetchArgs) -> Result<End> {
     match outcome {
         Ok(files) => {
             for file in files {
-                println!("{}", file.display());
+                say::say(file.display())?;
             }
             Ok(End::Done)
         }
         Err(error) if error.is::<hub::Stopped>() => {
-            eprintln!("{error}");
-            Ok(End::Stopped)
+            say::tell(&error);
+            Ok(End::asked(&stop))
         }
         Err(error) => Err(error),
     }

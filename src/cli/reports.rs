@@ -6,13 +6,13 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs, TraceArgs};
-use super::{End, traces, usage};
+use super::{End, say, traces, usage};
 use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
 use crate::extract::Rule;
 use crate::rescore::{Rescored, rescore as read_again};
 use crate::stats::{self, AttemptsBy, IntervalKind, RunReport, StderrKind, percent};
-use crate::text::{safe_line, terminal, thousands};
+use crate::text::{safe_line, thousands};
 use crate::trace::Trace;
 use crate::{check as integrity, extract};
 
@@ -45,15 +45,16 @@ pub(super) fn print_json(traces: &[Trace]) -> Result<()> {
 }
 
 fn put_json(value: &impl Serialize) -> Result<()> {
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     serde_json::to_writer_pretty(&mut out, value).context("cannot write the result")?;
     writeln!(out)?;
+    out.flush()?;
     Ok(())
 }
 
 /// The figures as a table.
 pub(super) fn print_table(traces: &[Trace]) -> Result<()> {
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     let runs = traces.iter().flat_map(|trace| {
         let reports = stats::report(trace, None);
         reports.into_iter().map(move |run| (trace, run))
@@ -216,7 +217,7 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
             several => put_json(&serde_json::json!({ "rule": rule.name(), "traces": several })).map(|()| End::Done),
         };
     }
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     for (trace, result) in opened.iter().zip(&results) {
         let flips = &result.flips;
         writeln!(out, "{} · rule {}", safe_line(&trace.name), safe_line(&result.rule))?;
@@ -264,6 +265,7 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
             )?;
         }
     }
+    out.flush()?;
     Ok(End::Done)
 }
 
@@ -307,7 +309,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<End> {
 }
 
 fn compare_table(report: &CompareReport) -> Result<()> {
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     for (name, side) in [("A", &report.a), ("B", &report.b)] {
         let one = (side.exams.is_empty()).then(|| (String::new(), side.accuracy, side.ci95));
         let exams = side.exams.iter();
@@ -371,6 +373,7 @@ fn compare_table(report: &CompareReport) -> Result<()> {
     for warning in &report.warnings {
         writeln!(out, "! {}", safe_line(warning))?;
     }
+    out.flush()?;
     Ok(())
 }
 
@@ -383,13 +386,14 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
         put_json(&serde_json::json!({ "problems": problems }))?;
         return Ok(End::Done);
     }
-    let mut out = terminal::stdout();
+    let mut out = say::out();
     if problems.is_empty() {
         writeln!(out, "nothing found")?;
     }
     for problem in &problems {
         writeln!(out, "{}: {}", problem.kind, safe_line(&problem.detail))?;
     }
+    out.flush()?;
     Ok(End::Done)
 }
 

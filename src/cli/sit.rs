@@ -9,14 +9,14 @@ use anyhow::{Context, Result, bail};
 use super::args::{DemoArgs, Look, RunArgs, Settings};
 use super::plain::Plain;
 use super::prepare::{Job, default_model};
-use super::stop::Stop;
-use super::{End, reports, traces};
+use super::{End, listen, reports, say, traces};
 use crate::benchmark::{Dataset, Washed};
 use crate::engine::{Control, Opened, bench};
 use crate::hub;
 use crate::run::{self, Summary, Update};
+use crate::stop::Stop;
 use crate::text::{safe_line, thousands};
-use crate::tui;
+use crate::tui::{self, How};
 
 pub(super) fn demo(args: &DemoArgs, look: &Look) -> Result<End> {
     let both = ["mmlu".to_owned(), "mmlu_pro".to_owned()];
@@ -64,66 +64,68 @@ fn work(
 }
 
 fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
-    let stop = Stop::listen()?;
+    let stop = listen()?;
     let control = Control::new(job.benchmarks.len());
     let mut plain = Plain::new();
-    let datasets = match job.datasets(&mut |status| {
+    let datasets = job.datasets(&mut |status| {
         plain.tell(&Update::Status(status));
         stop.flow()
-    }) {
-        Ok(datasets) => datasets,
-        Err(error) if stop.asked() => {
-            plain.end();
-            eprintln!("stopped: {error:#}");
-            return Ok(End::Stopped);
-        }
-        Err(error) => {
-            plain.end();
-            return Err(error);
-        }
-    };
+    });
     plain.end();
-    datasets.iter().for_each(|dataset| tell_washed(dataset, TOLD));
-    let outcome = work(job, Some(datasets), &control, &mut |update| {
-        plain.tell(&update);
-        stop.flow()
+    let outcome = datasets.and_then(|datasets| {
+        datasets.iter().for_each(|dataset| tell_washed(dataset, TOLD));
+        work(job, Some(datasets), &control, &mut |update| {
+            plain.tell(&update);
+            stop.flow()
+        })
     });
     plain.end();
     let summary = match outcome {
         Ok(summary) => summary,
-        Err(error) if stop.asked() => {
-            eprintln!("stopped: {error:#}");
-            return Ok(End::Stopped);
-        }
+        Err(error) if stop.is_asked() => return Ok(stopped(&error, &stop)),
         Err(error) => return Err(error),
     };
-    let traces = traces::of_summary(&summary, job);
-    if settings.json {
-        reports::print_json(&traces)?;
+    let end = end_of(&summary, &stop);
+    let print = if settings.json {
+        reports::print_json
     } else {
-        reports::print_table(&traces)?;
+        reports::print_table
+    };
+    let printed = traces::of_job(job).and_then(|traces| print(&traces));
+    for line in ending(&summary, job) {
+        say::tell(line);
     }
-    for line in number_format(&summary) {
-        eprintln!("{line}");
-    }
-    for manifest in &summary.manifests {
-        let done = format!("{} of {} done", thousands(manifest.finished), thousands(manifest.rows));
-        eprintln!("{}: {done}", manifest.settings.benchmark);
-    }
-    eprintln!(
-        "{} {}",
-        if summary.stopped {
-            "stopped; saved in"
-        } else {
-            "saved in"
-        },
-        job.root.display()
-    );
-    if summary.stopped {
-        eprintln!("go on with: the same command, --out {} --resume", job.root.display());
-        return Ok(End::Stopped);
-    }
-    answered(&summary)
+    answered(&summary, say::ended(printed, end)?)
+}
+
+/// How a run ends that was stopped before it could save more than it had.
+fn stopped(error: &anyhow::Error, stop: &Stop) -> End {
+    say::tell(format!("stopped: {}", safe_line(&format!("{error:#}"))));
+    End::asked(stop)
+}
+
+fn end_of(summary: &Summary, stop: &Stop) -> End {
+    if summary.stopped { End::asked(stop) } else { End::Done }
+}
+
+/// What is told of a run that is over: how it was computed, how far it got, where it is, and what to do next.
+fn ending(summary: &Summary, job: &Job) -> Vec<String> {
+    let mut lines = summary.notes.clone();
+    lines.extend(number_format(summary));
+    lines.extend(summary.manifests.iter().map(|manifest| {
+        let (finished, rows) = (thousands(manifest.finished), thousands(manifest.rows));
+        format!("{}: {finished} of {rows} done", manifest.settings.benchmark)
+    }));
+    let root = job.root.display();
+    lines.extend(if summary.stopped {
+        [
+            format!("stopped; saved in {root}"),
+            format!("go on with: the same command, --out {root} --resume"),
+        ]
+    } else {
+        [format!("saved in {root}"), format!("look again: markbook {root}")]
+    });
+    lines
 }
 
 /// What a run computed in and why, and how far that lies from f32, where it is known.
@@ -144,20 +146,24 @@ const TOLD: usize = 20;
 pub(super) fn tell_washed(dataset: &Dataset, most: usize) {
     let name = safe_line(&dataset.name);
     for note in &dataset.notes {
-        eprintln!("{name}: {}", safe_line(note));
+        say::tell(format!("{name}: {}", safe_line(note)));
     }
     if dataset.washed.is_empty() {
         return;
     }
     let (dropped, flagged) = Washed::count(&dataset.washed);
-    eprintln!("{name}: rows dropped: {dropped}, kept with a flag: {flagged}");
+    say::tell(format!("{name}: rows dropped: {dropped}, kept with a flag: {flagged}"));
     for washed in dataset.washed.iter().take(most) {
-        eprintln!("  {}", safe_line(&washed.to_string()));
+        say::tell(format!("  {}", safe_line(&washed.to_string())));
     }
     if dataset.washed.len() > most {
-        eprintln!("  and {} more (run.json lists all)", dataset.washed.len() - most);
+        let more = dataset.washed.len() - most;
+        say::tell(format!("  and {more} more (run.json lists all)"));
     }
 }
+
+/// Updates between the engine and the screen; a run is not to fill the memory with what nobody has seen.
+const ON_THE_WAY: usize = 64;
 
 fn on_screen(job: Job, look: &Look) -> Result<End> {
     // What needs no network fails here, before the screen is taken.
@@ -170,74 +176,50 @@ fn on_screen(job: Job, look: &Look) -> Result<End> {
     };
     let control = Arc::new(Control::new(job.benchmarks.len()));
     let stop = Stop::default();
-    let (tell, updates) = mpsc::channel();
+    let (tell, updates) = mpsc::sync_channel(ON_THE_WAY);
     let worker = {
         let (control, stop) = (Arc::clone(&control), stop.clone());
-        let root = job.root.clone();
         std::thread::Builder::new()
             .name("engine".into())
-            .spawn(move || -> Result<(Summary, Job)> {
+            .spawn(move || {
                 let outcome = work(&job, datasets, &control, &mut |update| {
                     let _ = tell.send(update);
                     stop.flow()
                 });
-                match outcome {
-                    Ok(summary) => Ok((summary, job)),
-                    Err(error) => {
-                        let _ = tell.send(Update::Failed(format!("{error:#}")));
-                        Err(error.context(format!("the run in {} did not end", root.display())))
-                    }
+                if let Err(error) = &outcome {
+                    let _ = tell.send(Update::Failed(format!("{error:#}")));
                 }
+                // Whether it failed by itself is known only here and now: later the screen was left in any case.
+                (outcome, stop.is_asked(), job)
             })
             .context("no thread for the engine")?
     };
-    let shown = tui::live(
-        updates,
-        control,
-        Arc::clone(&stop.0),
-        traces::tui_options(look, None, None),
-    );
-    stop.0.store(true, std::sync::atomic::Ordering::Relaxed);
-    let outcome = worker
-        .join()
-        .unwrap_or_else(|_| Err(anyhow::anyhow!("the engine's thread panicked")));
-    shown?;
-    let (summary, job) = match outcome {
-        Ok(done) => done,
-        Err(error) if error.chain().any(<dyn std::error::Error + 'static>::is::<hub::Stopped>) => {
-            eprintln!("stopped; what came so far is kept for the next start");
-            return Ok(End::Stopped);
-        }
-        Err(error) => return Err(error),
-    };
-    reports::print_table(&traces::of_summary(&summary, &job))?;
-    for line in number_format(&summary) {
-        println!("{line}");
-    }
-    for manifest in &summary.manifests {
-        println!(
-            "{}: {} of {} done",
-            manifest.settings.benchmark,
-            thousands(manifest.finished),
-            thousands(manifest.rows)
-        );
-    }
-    println!("saved in {}", job.root.display());
-    if summary.stopped {
-        println!("go on with: the same command, --out {} --resume", job.root.display());
-    } else {
-        println!("look again: markbook {}", job.root.display());
-    }
-    if summary.stopped {
+    let shown = tui::live(updates, control, stop.clone(), traces::tui_options(look, None, None))?;
+    if shown.how == How::AtOnce {
+        say::tell("ended at once; the answers that were finished are saved: --resume goes on");
         return Ok(End::Stopped);
     }
-    answered(&summary)
+    if !worker.is_finished() {
+        say::tell(super::STOPPING);
+    }
+    let Ok((outcome, was_asked, job)) = worker.join() else {
+        bail!("the engine's thread panicked");
+    };
+    let summary = match outcome {
+        Ok(summary) => summary,
+        Err(error) if was_asked => return Ok(stopped(&error, &stop)),
+        Err(error) => return Err(error.context(format!("the run in {} did not end", job.root.display()))),
+    };
+    let lines = ending(&summary, &job).join("\n");
+    let traces = traces::of_job(&job)?;
+    let printed = reports::print_table(&traces).and_then(|()| say::say(lines));
+    answered(&summary, say::ended(printed, end_of(&summary, &stop))?)
 }
 
 /// An exam without one answer is no success.
-fn answered(summary: &Summary) -> Result<End> {
-    if !summary.failed.is_empty() {
+fn answered(summary: &Summary, end: End) -> Result<End> {
+    if end == End::Done && !summary.failed.is_empty() {
         bail!("{}", summary.failed.join("; "));
     }
-    Ok(End::Done)
+    Ok(end)
 }

@@ -1,6 +1,6 @@
 //! `open` and `export`: traces opened, browsed, written.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -8,13 +8,13 @@ use anyhow::{Context, Result};
 use super::args::{Color, ExportArgs, Look, OpenArgs, TraceArgs};
 use super::inputs::Inputs;
 use super::prepare::Job;
-use super::{End, reports, usage};
+use super::{End, reports, say, usage};
+use crate::benchmark::Benchmark;
 use crate::export::{self, Extra, Target};
 use crate::extract::Rule;
 use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode, Pairs};
 use crate::notes::Notes;
-use crate::run::Summary;
-use crate::text::{safe_line, size, terminal, thousands};
+use crate::text::{safe_line, size, thousands};
 use crate::trace::{Rows, Trace};
 use crate::tui::{How, Opener, Saved};
 use crate::{compare, import, joined, rescore, store, tui};
@@ -77,7 +77,8 @@ fn options_of(args: &TraceArgs) -> import::Options {
 pub(super) fn tell_notices(traces: &[Trace]) {
     for trace in traces {
         for notice in &trace.notices {
-            eprintln!("{}: {}", safe_line(&trace.name), safe_line(&notice.text));
+            let (name, text) = (safe_line(&trace.name), safe_line(&notice.text));
+            say::tell(format!("{name}: {text}"));
         }
     }
 }
@@ -115,7 +116,7 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
                 .iter()
                 .map(|(word, help)| format!("  {word:<10} {help}\n"))
                 .collect();
-            terminal::stdout().write_all(list.concat().as_bytes())?;
+            say::say(list.concat().trim_end())?;
             return Ok(End::Done);
         }
         options.place = usage(tui::Place::parse(words))?;
@@ -127,9 +128,8 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
             None if std::io::stdout().is_terminal() => (width, height),
             None => (120, 40),
         };
-        let mut out = terminal::stdout();
         let screen = tui::print_screen(&opener(&args.trace, inputs), (width, height), &options)?;
-        out.write_all(screen.as_bytes())?;
+        say::say(screen.strip_suffix('\n').unwrap_or(&screen))?;
         return Ok(End::Done);
     }
     if !tui::can_draw() {
@@ -140,12 +140,13 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
     }
     let exit = tui::browse(opener(&args.trace, inputs), options)?;
     if args.stats_on_exit {
-        println!("{}", exit.stats_json());
+        say::say(exit.stats_json())?;
     }
     Ok(match exit.how {
         How::Signal(number) => End::Signal(number),
         How::Hangup => End::Signal(1),
         How::Done | How::Stopped => End::Done,
+        How::AtOnce => End::Stopped,
     })
 }
 
@@ -280,24 +281,10 @@ pub(super) fn filtered(traces: &[Trace], line: Option<&str>) -> Result<Vec<Trace
     Ok(kept)
 }
 
-/// The traces of a run that has just ended.
-pub(super) fn of_summary(summary: &Summary, job: &Job) -> Vec<Trace> {
-    summary
-        .records
-        .iter()
-        .zip(&summary.manifests)
-        .zip(&job.benchmarks)
-        .map(|((records, manifest), benchmark)| {
-            let records = records
-                .iter()
-                .map(|record| crate::record::Record::clone(record))
-                .collect();
-            let mut trace = Trace::from_records(&manifest.settings.model.name, "markbook run", records);
-            trace.manifest = serde_json::to_value(manifest).ok();
-            trace.path = Some(job.folder(benchmark));
-            trace
-        })
-        .collect()
+/// The traces of a run that has just ended, as they lie in its folders.
+pub(super) fn of_job(job: &Job) -> Result<Vec<Trace>> {
+    let open = |benchmark: &&Benchmark| store::open(&job.folder(benchmark));
+    job.benchmarks.iter().map(open).collect()
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<End> {
@@ -330,21 +317,22 @@ pub(super) fn export(args: &ExportArgs) -> Result<End> {
     };
     let slice = slice(traces, args, options)?;
     let about = export::bytes_a_row(&slice.trace, &slice.rows, format)? * slice.rows.len() as f64;
-    eprintln!(
+    say::tell(format!(
         "{}: {} rows, about {} as {} → {}",
         safe_line(&slice.trace.name),
         thousands(slice.rows.len()),
         size(about as u64),
         format.name,
         safe_line(&to)
-    );
+    ));
     let written = export::write(&slice.trace, &slice.rows, &slice.options).context("nothing was exported")?;
-    eprintln!("{} rows, {} written", thousands(written.rows), size(written.bytes));
+    let (rows, bytes) = (thousands(written.rows), size(written.bytes));
+    say::tell(format!("{rows} rows, {bytes} written"));
     if written.formulas > 0 {
-        eprintln!(
-            "{} cells begin as formulas do: a spreadsheet would run them; --spreadsheet-safe marks them",
-            thousands(written.formulas)
-        );
+        let cells = thousands(written.formulas);
+        say::tell(format!(
+            "{cells} cells begin as formulas do: a spreadsheet would run them; --spreadsheet-safe marks them"
+        ));
     }
     Ok(End::Done)
 }

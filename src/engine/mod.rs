@@ -7,12 +7,12 @@ mod description;
 mod open;
 pub mod scripted;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 pub use candle::bench;
@@ -267,6 +267,20 @@ impl fmt::Display for Rounding {
 /// Tells the engine whether to go on after each event.
 pub type Watcher<'a> = dyn FnMut(Event) -> ControlFlow<()> + 'a;
 
+/// The requests of a run, lane by lane and in order, each made when its turn has come: prompts of a whole exam are not held
+/// beside its answers.
+pub trait Requests {
+    /// The next request of a lane; none where all were given. `count_tokens` is the engine's ([`Engine::count_tokens`]).
+    fn next(&mut self, lane: usize, count_tokens: &dyn Fn(&str) -> Option<usize>) -> Option<Request>;
+}
+
+/// Requests that are all there, by lane.
+impl Requests for Vec<VecDeque<Request>> {
+    fn next(&mut self, lane: usize, _: &dyn Fn(&str) -> Option<usize>) -> Option<Request> {
+        self[lane].pop_front()
+    }
+}
+
 /// A model that answers.
 pub trait Engine {
     fn describe(&self) -> Description;
@@ -279,13 +293,29 @@ pub trait Engine {
         None
     }
 
-    /// Answers all requests, telling `watch` each answer as soon as it is there; stops at the next token when it
-    /// breaks. An answer already told is final.
+    /// Answers all requests of the control's lanes, telling `watch` each answer as soon as it is there; stops at the next
+    /// token when it breaks. An answer already told is final.
     ///
     /// # Errors
     /// When nothing further can be answered (out of memory, device lost). A single request that cannot be answered is
     /// told as [`Event::Failed`].
-    fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()>;
+    fn answer(&mut self, requests: &mut dyn Requests, control: &Control, watch: &mut Watcher) -> Result<()>;
+
+    /// The same for requests that are all there.
+    ///
+    /// # Errors
+    /// As [`Engine::answer`], and where a request names a lane that there is not.
+    fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()> {
+        let mut lanes = vec![VecDeque::new(); control.lanes.len()];
+        for request in requests {
+            let (id, lane, count) = (request.id, request.lane, lanes.len());
+            let Some(requests) = lanes.get_mut(lane) else {
+                bail!("request {id} names lane {lane} of {count}");
+            };
+            requests.push_back(request);
+        }
+        self.answer(&mut lanes, control, watch)
+    }
 }
 
 /// A model's chat template and the special tokens that it may name.

@@ -4,12 +4,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
 use super::{
-    Ask, ChatTemplate, Completion, Control, Description, Engine, Event, Finish, Local, Pulse, Request, Scores, Watcher,
+    Ask, ChatTemplate, Completion, Control, Description, Engine, Event, Finish, Local, Pulse, Request, Requests,
+    Scores, Watcher,
 };
 
 /// A canned answer.
@@ -177,9 +179,26 @@ const PULSE_EVERY: Duration = Duration::from_millis(50);
 
 /// One answer that is still to come.
 struct Job {
-    request: Request,
+    request: Rc<Request>,
     attempt: usize,
     seed: Option<i64>,
+}
+
+impl Job {
+    /// The answers that a request asks for.
+    fn of(request: Request) -> Vec<Job> {
+        let seeds = match &request.ask {
+            Ask::Score { .. } => vec![None],
+            Ask::Sample { seeds, .. } => seeds.iter().copied().map(Some).collect(),
+        };
+        let request = Rc::new(request);
+        let job = |(attempt, seed)| Job {
+            request: Rc::clone(&request),
+            attempt,
+            seed,
+        };
+        seeds.into_iter().enumerate().map(job).collect()
+    }
 }
 
 impl Engine for ScriptedEngine {
@@ -195,36 +214,18 @@ impl Engine for ScriptedEngine {
         Some(count_tokens(prompt))
     }
 
-    fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()> {
+    fn answer(&mut self, requests: &mut dyn Requests, control: &Control, watch: &mut Watcher) -> Result<()> {
         let mut lanes: Vec<VecDeque<Job>> = control.lanes.iter().map(|_| VecDeque::new()).collect();
-        for request in requests {
-            let lane = request.lane;
-            anyhow::ensure!(
-                lane < lanes.len(),
-                "request {} names lane {lane} of {}",
-                request.id,
-                lanes.len()
-            );
-            match &request.ask {
-                Ask::Score { .. } => lanes[lane].push_back(Job {
-                    request,
-                    attempt: 0,
-                    seed: None,
-                }),
-                Ask::Sample { seeds, .. } => {
-                    for (attempt, seed) in seeds.clone().into_iter().enumerate() {
-                        lanes[lane].push_back(Job {
-                            request: request.clone(),
-                            attempt,
-                            seed: Some(seed),
-                        });
-                    }
-                }
-            }
-        }
         let mut answered = vec![0u64; lanes.len()];
         let mut pulse = Pulse::default();
-        while lanes.iter().any(|lane| !lane.is_empty()) {
+        loop {
+            for (lane, jobs) in lanes.iter_mut().enumerate().filter(|(_, jobs)| jobs.is_empty()) {
+                let count = |prompt: &str| self.count_tokens(prompt);
+                jobs.extend(requests.next(lane, &count).into_iter().flat_map(Job::of));
+            }
+            if lanes.iter().all(VecDeque::is_empty) {
+                return Ok(());
+            }
             let ready = (0..lanes.len()).filter(|lane| !lanes[*lane].is_empty() && !control.is_paused(*lane));
             let next = ready.min_by_key(|lane| answered[*lane] * 1000 / u64::from(control.share(*lane)));
             let flow = if let Some(lane) = next {
@@ -240,10 +241,9 @@ impl Engine for ScriptedEngine {
                 watch(Event::Pulse(pulse))
             };
             if flow.is_break() {
-                break;
+                return Ok(());
             }
         }
-        Ok(())
     }
 }
 

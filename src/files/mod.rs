@@ -42,6 +42,8 @@ pub fn write_with<T>(path: &Path, write: impl FnOnce(&File) -> Result<T>) -> Res
     aside
         .persist(path)
         .with_context(|| format!("cannot put {} in its place", path.display()))?;
+    // The new name is on the disk before anything that relies on it; where folders cannot be synced, it comes later.
+    let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
     Ok(made)
 }
 

@@ -13,10 +13,10 @@ mod whole;
 mod write;
 
 pub use open::{open, open_bytes, peek};
-pub use read::{columns, is_trace, read_records};
+pub use read::{columns, each_record, is_trace, read_records};
 pub use rows::{each_parquet_row, read_parquet};
 pub use source::Source;
-pub use write::{Order, write_records};
+pub use write::{Order, write_each, write_records};
 
 /// What is told of a file whose pages make the reader panic.
 const DAMAGED: &str = "the parquet file is damaged";

@@ -17,6 +17,9 @@ use super::source::Source;
 use crate::guard::guarded;
 use crate::record::{Finish, INVALID, Record};
 
+/// Rows that are decoded together.
+const TOGETHER: usize = 256;
+
 /// A parquet file with its metadata read once.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
@@ -319,21 +322,24 @@ fn flags_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<bool>> {
     )
 }
 
-/// Every record of a file, whole. For runs and tests; screens use [`open`].
-pub fn read_records(path: &Path) -> Result<Vec<Record>> {
+/// Hands on the records of a file, whole, a few hundred in memory at a time. For runs; screens use [`open`].
+pub fn each_record(path: &Path, visit: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
     let table = Table::new(&path.display().to_string(), Source::open(path)?)?;
     let columns = table.columns();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    let groups = (0..table.group_sizes().len()).collect();
+    table.read(&columns, groups, None, TOGETHER, &mut |batch| {
+        records_of(batch)?.into_iter().try_for_each(&mut *visit)?;
+        Ok(true)
+    })
+}
+
+/// Every record of a file, whole.
+pub fn read_records(path: &Path) -> Result<Vec<Record>> {
     let mut records = Vec::new();
-    table.read(
-        &columns,
-        (0..table.group_sizes().len()).collect(),
-        None,
-        2_048,
-        &mut |batch| {
-            records.extend(records_of(batch)?);
-            Ok(true)
-        },
-    )?;
+    each_record(path, &mut |record| {
+        records.push(record);
+        Ok(())
+    })?;
     Ok(records)
 }

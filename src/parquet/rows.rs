@@ -16,7 +16,7 @@ use serde_json::{Map, Number, Value};
 use super::DAMAGED;
 use super::python::texts;
 use crate::guard::guarded;
-use crate::json::float;
+use crate::json::{float, python_float};
 
 /// Rows that are decoded together.
 const TOGETHER: usize = 512;
@@ -97,7 +97,7 @@ fn values(column: &ArrayRef, odd: Odd) -> Result<Vec<Value>> {
     }
     let decimal = |number: f64| match odd {
         Odd::Python => float(number),
-        Odd::Text => Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number),
+        Odd::Text => Number::from_f64(number).map_or_else(|| python_float(number).into(), Value::Number),
     };
     let list = |cell: Option<ArrayRef>| list(cell, odd);
     Ok(match column.data_type() {

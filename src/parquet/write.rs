@@ -19,6 +19,9 @@ use crate::record::Record;
 /// Rows of a row group.
 const GROUP: usize = 2_000;
 
+/// Rows that are turned into columns together.
+const TOGETHER: usize = 500;
+
 /// In which order rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -74,10 +77,18 @@ pub(super) fn schema() -> Arc<Schema> {
 /// # Errors
 /// When the folder cannot be written or the disk is full; the file that stood at `path` is then untouched.
 pub fn write_records<R: Borrow<Record>>(path: &Path, records: &[R], order: Order) -> Result<()> {
-    let mut indexes: Vec<usize> = (0..records.len()).collect();
+    let mut records: Vec<&Record> = records.iter().map(Borrow::borrow).collect();
     if order == Order::ByQuestion {
-        indexes.sort_by_key(|i| (records[*i].borrow().question_id, records[*i].borrow().attempt));
+        records.sort_by_key(|record| (record.question_id, record.attempt));
     }
+    write_each(path, records.into_iter().map(Ok))
+}
+
+/// The same for records that come one by one: a row group of them is held in memory.
+///
+/// # Errors
+/// The same, and where a record does not come.
+pub fn write_each<R: Borrow<Record>>(path: &Path, records: impl IntoIterator<Item = Result<R>>) -> Result<()> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
         .set_max_row_group_row_count(Some(GROUP))
@@ -87,8 +98,10 @@ pub fn write_records<R: Borrow<Record>>(path: &Path, records: &[R], order: Order
         .build();
     crate::files::write_with(path, |file| {
         let mut writer = ArrowWriter::try_new(file, schema(), Some(properties))?;
-        for group in indexes.chunks(GROUP) {
-            let rows: Vec<&Record> = group.iter().map(|i| records[*i].borrow()).collect();
+        let mut records = records.into_iter().peekable();
+        while records.peek().is_some() {
+            let rows: Vec<R> = records.by_ref().take(TOGETHER).collect::<Result<_>>()?;
+            let rows: Vec<&Record> = rows.iter().map(Borrow::borrow).collect();
             writer.write(&batch(&rows)?)?;
         }
         writer.close()?;

@@ -1,23 +1,28 @@
 //! Plan × engine → records, told to a watcher. No threads, no screen.
 
 mod answer;
+mod asking;
 pub mod failing;
+mod sitting;
 
-use std::collections::HashSet;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
-use sha2::{Digest, Sha256};
+use anyhow::{Result, bail};
 
-use self::failing::Failing;
-use crate::benchmark::{Dataset, PromptPlan, Prompter, Question, Rendered};
-use crate::engine::{Ask, Control, Engine, Event, Pulse, Request, Sampling};
+use crate::benchmark::{Dataset, PromptPlan};
+use crate::engine::{Control, Engine, Event, Pulse, Sampling};
 use crate::extract::Rule;
 use crate::record::Record;
-use crate::store::manifest::Timing;
-use crate::store::{Manifest, RunFolder};
+use crate::store::Manifest;
+use crate::trace::GrowingTexts;
+
+use answer::Cost;
+pub use asking::stream_of;
+use asking::{Asking, Desk, Queue};
+use sitting::Sitting;
 
 /// One exam of a run, as a screen or a progress line needs to know it.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +99,8 @@ pub enum Update {
         model: String,
         dtype: String,
         exams: Vec<Exam>,
+        /// The answers of each exam, in the order in which they land.
+        texts: Vec<GrowingTexts>,
     },
     /// An answer is finished and in the journal.
     Landed {
@@ -157,380 +164,332 @@ impl Method {
             Method::Generate { seeds, .. } => seeds.len(),
         }
     }
+
+    /// The seed of an attempt; none where it is greedy, or scored.
+    pub fn seed(&self, attempt: usize) -> Option<i64> {
+        match self {
+            Method::Cloze => None,
+            Method::Generate { seeds, .. } => seeds.get(attempt).copied().flatten(),
+        }
+    }
 }
 
-/// How a run went.
+/// How a run went. Its answers are in its folders.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// Whether the watcher stopped it before the end.
     pub stopped: bool,
-    /// The exams' rows, those of earlier sittings included, in the order of the plans.
-    pub records: Vec<Vec<Arc<Record>>>,
+    /// Of the exams, in the order of the plans.
     pub manifests: Vec<Manifest>,
     /// Exams of which every answer failed for one reason, each with that in one line.
     pub failed: Vec<String>,
+    /// What a person should know of how the folders were found.
+    pub notes: Vec<String>,
 }
 
-/// An exam at work.
-struct Sitting {
-    plan: Plan,
-    folder: RunFolder,
-    records: Vec<Arc<Record>>,
-    manifest: Manifest,
-    failing: Failing,
-    /// The timing of earlier sittings.
-    before: Timing,
-    done: bool,
-}
+/// How long a finished answer may wait for the disk.
+const SYNC: Duration = Duration::from_millis(700);
 
-/// One prompt and whose it is.
-struct Sent {
-    sitting: usize,
-    question: usize,
-    rendered: Rendered,
-    /// The attempts asked for, by index into the plan's seeds.
-    attempts: Vec<usize>,
+type Watch<'w> = &'w mut dyn FnMut(Update) -> ControlFlow<()>;
+
+/// A run at work.
+struct Run<'a, 'w> {
+    sittings: Vec<Sitting<'a>>,
+    desk: &'a RefCell<Desk>,
+    watch: Watch<'w>,
+    pulse: Pulse,
+    begun: Instant,
+    synced: Instant,
+    stopped: bool,
 }
 
 /// Puts every question of the plans to the engine and keeps each answer as soon as it is there. The watcher hears of each
-/// and may stop the run: what is finished is saved, and a later run can go on.
+/// and may stop the run: what is finished is saved, and a later run can go on. Answers are in the folders, not in memory.
 ///
 /// # Errors
 /// When a folder cannot be written, a resumed run's settings differ, or the engine cannot go on. Finished answers stay.
-pub fn execute(
-    plans: Vec<Plan>,
-    engine: &mut dyn Engine,
-    control: &Control,
-    watch: &mut dyn FnMut(Update) -> ControlFlow<()>,
-) -> Result<Summary> {
-    let begun = Instant::now();
-    let mut sittings: Vec<Sitting> = plans.into_iter().map(begin).collect::<Result<_>>()?;
-    let (mut sent, requests) = ask(&sittings, engine)?;
-    for sent in &sent {
-        if let Some(note) = sent.rendered.system.notice() {
-            let manifest = &mut sittings[sent.sitting].manifest;
-            if !manifest.notes.contains(&note) {
-                let _ = watch(Update::Status(format!("{}: {note}", manifest.settings.benchmark)));
-                manifest.notes.push(note);
-            }
+pub fn execute(plans: Vec<Plan>, engine: &mut dyn Engine, control: &Control, watch: Watch) -> Result<Summary> {
+    let desk = RefCell::default();
+    let (mut run, mut asking) = Run::begin(&plans, &*engine, &desk, watch)?;
+    let asked = run.ask(engine, &mut asking, control);
+    run.end(asked)
+}
+
+impl<'a, 'w> Run<'a, 'w> {
+    /// Opens the folders, tells what there is to do, and what was done before.
+    fn begin(
+        plans: &'a [Plan],
+        engine: &dyn Engine,
+        desk: &'a RefCell<Desk>,
+        watch: Watch<'w>,
+    ) -> Result<(Run<'a, 'w>, Asking<'a>)> {
+        let sittings: Vec<Sitting> = plans.iter().map(Sitting::begin).collect::<Result<_>>()?;
+        let context = engine.describe().context();
+        let queue = |sitting: &Sitting<'a>| {
+            let count_tokens = |prompt: &str| engine.count_tokens(prompt);
+            Queue::new(sitting.plan, &sitting.folder, context, &count_tokens)
+        };
+        let asking = Asking {
+            queues: sittings.iter().map(queue).collect::<Result<_>>()?,
+            desk,
+            next: 0,
+        };
+        let now = Instant::now();
+        let mut run = Run {
+            sittings,
+            desk,
+            watch,
+            pulse: Pulse::default(),
+            begun: now,
+            synced: now,
+            stopped: false,
+        };
+        for note in run.notes() {
+            let _ = run.tell(Update::Status(note));
         }
+        let started = started(&run.sittings)?;
+        let _ = run.tell(started);
+        run.tell_landed()?;
+        run.finish_complete()?;
+        Ok((run, asking))
     }
-    let mut stopped = watch(started(&sittings)).is_break();
-    for (exam, sitting) in sittings.iter().enumerate() {
-        for record in &sitting.records {
-            stopped |= watch(Update::Landed {
-                exam,
-                record: Arc::clone(record),
-            })
-            .is_break();
+
+    fn notes(&self) -> Vec<String> {
+        let named = |sitting: &Sitting| {
+            let name = &sitting.plan.exam.benchmark;
+            let notes = sitting.found.iter().map(|note| format!("{name}: {note}"));
+            notes.collect::<Vec<_>>()
+        };
+        self.sittings.iter().flat_map(named).collect()
+    }
+
+    fn tell(&mut self, update: Update) -> ControlFlow<()> {
+        let flow = (self.watch)(update);
+        self.stopped |= flow.is_break();
+        flow
+    }
+
+    /// Tells the answers of earlier sittings.
+    fn tell_landed(&mut self) -> Result<()> {
+        for (exam, sitting) in self.sittings.iter().enumerate() {
+            sitting.folder.each(&mut |record| {
+                let record = Arc::new(record);
+                self.stopped |= (self.watch)(Update::Landed { exam, record }).is_break();
+                Ok(())
+            })?;
         }
+        Ok(())
     }
-    let mut pulse = Pulse::default();
-    let mut failure: Option<anyhow::Error> = None;
-    let mut synced = Instant::now();
-    finish_complete(&mut sittings, pulse, begun, watch)?;
-    if !stopped && !requests.is_empty() {
-        let outcome = engine.run(requests, control, &mut |event| {
-            let flow = hear(event, &mut sittings, &mut sent, &mut pulse, begun, watch);
-            if synced.elapsed() > Duration::from_millis(700) {
-                synced = Instant::now();
-                for sitting in sittings.iter_mut().filter(|sitting| !sitting.done) {
-                    if let Err(error) = sitting.folder.sync() {
-                        failure.get_or_insert(error);
-                    }
-                }
-            }
-            match flow {
-                _ if failure.is_some() => ControlFlow::Break(()),
-                Ok(flow) => {
-                    stopped |= flow.is_break();
-                    flow
-                }
+
+    /// Lets the engine answer whatever is missing.
+    fn ask(&mut self, engine: &mut dyn Engine, asking: &mut Asking, control: &Control) -> Result<()> {
+        if self.stopped || asking.queues.iter().all(Queue::is_empty) {
+            return Ok(());
+        }
+        let mut failure = None;
+        let outcome = engine.answer(asking, control, &mut |event| {
+            let heard = self.hear(event).and_then(|flow| self.sync().map(|()| flow));
+            match heard.and_then(|flow| self.look_at_desk().map(|()| flow)) {
+                Ok(flow) => flow,
                 Err(error) => {
-                    failure.get_or_insert(error);
+                    failure = Some(error);
                     ControlFlow::Break(())
                 }
             }
         });
-        if failure.is_none()
-            && let Err(error) = outcome
-        {
-            failure = Some(error);
-        }
+        failure.map_or(Ok(()), Err)?;
+        self.look_at_desk()?;
+        outcome
     }
-    if let Err(error) = finish_complete(&mut sittings, pulse, begun, watch) {
-        failure.get_or_insert(error);
-    }
-    let shares = shares(&sittings);
-    for (sitting, share) in sittings.iter_mut().zip(shares).filter(|(sitting, _)| !sitting.done) {
-        sitting.account(pulse, share, begun);
-        let saved = sitting
-            .folder
-            .sync()
-            .and_then(|()| sitting.manifest.write(&sitting.folder.path));
-        if let Err(error) = saved {
-            failure.get_or_insert(error);
-        }
-    }
-    if let Some(error) = failure {
-        return Err(error);
-    }
-    let unfinished: usize = sittings
-        .iter()
-        .map(|sitting| sitting.plan.exam.rows - sitting.records.len())
-        .sum();
-    if !stopped && unfinished > 0 {
-        bail!("the engine ended with {unfinished} answers missing; the others are saved, --resume goes on");
-    }
-    let _ = watch(Update::Ended { stopped });
-    Ok(Summary {
-        stopped,
-        failed: sittings.iter().filter_map(Sitting::failed).collect(),
-        manifests: sittings.iter().map(|sitting| sitting.manifest.clone()).collect(),
-        records: sittings.into_iter().map(|sitting| sitting.records).collect(),
-    })
-}
 
-fn begin(plan: Plan) -> Result<Sitting> {
-    let path = plan.exam.path.clone();
-    let mut manifest = plan.manifest.clone();
-    let mut records = Vec::new();
-    let mut before = Timing::default();
-    let folder = if plan.resume {
-        let (folder, stored, found) = RunFolder::resume(&path, &plan.manifest.settings)?;
-        manifest.started = stored.started;
-        before = stored.timing;
-        manifest.settings.engine.join(&stored.settings.engine);
-        manifest.write(&path)?;
-        records = found.into_iter().map(Arc::new).collect();
-        folder
-    } else {
-        RunFolder::create(&path, &manifest)?
-    };
-    Ok(Sitting {
-        plan,
-        folder,
-        failing: {
-            let mut failing = Failing::default();
-            records.iter().for_each(|record| failing.hear(record));
-            failing
-        },
-        records,
-        manifest,
-        before,
-        done: false,
-    })
-}
-
-fn started(sittings: &[Sitting]) -> Update {
-    let settings = sittings.first().map(|sitting| &sitting.manifest.settings);
-    Update::Started {
-        model: settings.map_or_else(String::new, |settings| settings.model.name.clone()),
-        dtype: settings.map_or_else(String::new, |settings| settings.engine.title().to_owned()),
-        exams: sittings
-            .iter()
-            .map(|sitting| Exam {
-                resumed: sitting.records.len(),
-                ..sitting.plan.exam.clone()
-            })
-            .collect(),
-    }
-}
-
-/// The requests for every answer that is still missing.
-fn ask(sittings: &[Sitting], engine: &dyn Engine) -> Result<(Vec<Sent>, Vec<Request>)> {
-    let mut sent = Vec::new();
-    let mut requests = Vec::new();
-    for (lane, sitting) in sittings.iter().enumerate() {
-        let plan = &sitting.plan;
-        let have: HashSet<(i64, i64)> = sitting
-            .records
-            .iter()
-            .map(|record| (record.question_id, record.attempt))
-            .collect();
-        let prompter = Prompter::new(&plan.dataset, &plan.prompt)?;
-        for (index, question) in plan.dataset.questions.iter().enumerate() {
-            let attempts: Vec<usize> = (0..plan.method.attempts())
-                .filter(|attempt| !have.contains(&(question.id, *attempt as i64)))
-                .collect();
-            if attempts.is_empty() {
-                continue;
+    /// Passes on what was noticed while prompts were made.
+    fn look_at_desk(&mut self) -> Result<()> {
+        let (notices, failure) = {
+            let mut desk = self.desk.borrow_mut();
+            (std::mem::take(&mut desk.notices), desk.failure.take())
+        };
+        for (exam, notice) in notices {
+            let manifest = &mut self.sittings[exam].manifest;
+            if !manifest.notes.contains(&notice) {
+                let told = format!("{}: {notice}", manifest.settings.benchmark);
+                manifest.notes.push(notice);
+                let _ = self.tell(Update::Status(told));
             }
-            let rendered = fitting(&prompter, question, plan, engine)
-                .with_context(|| format!("{} question {}: cannot make its prompt", plan.dataset.name, question.id))?;
-            let ask = match &plan.method {
-                Method::Cloze => Ask::Score {
-                    continuations: rendered.continuations.clone(),
-                },
-                Method::Generate { sampling, seeds } => Ask::Sample {
-                    sampling: sampling.clone(),
-                    seeds: attempts.iter().map(|attempt| seeds[*attempt].unwrap_or(0)).collect(),
-                    stream: stream_of(&plan.dataset.name, question.id),
-                },
-            };
-            requests.push(Request {
-                id: sent.len(),
-                lane,
-                prompt: rendered.prompt.clone(),
-                add_special_tokens: true,
-                ask,
-            });
-            sent.push(Sent {
-                sitting: lane,
-                question: index,
-                rendered,
-                attempts,
-            });
         }
+        failure.map_or(Ok(()), Err)
     }
-    Ok((sent, requests))
-}
 
-/// The prompt of a question; where the style sheds examples, with as many as leave the completion its room (the authors'
-/// `evaluate_from_local.py`: tokens below the context less the token limit).
-fn fitting(prompter: &Prompter, question: &Question, plan: &Plan, engine: &dyn Engine) -> Result<Rendered> {
-    let mut shots = plan.prompt.shots;
-    let room = match &plan.method {
-        Method::Generate { sampling, .. } if plan.prompt.style.sheds_examples => {
-            let context = engine.describe().context();
-            context.map(|context| context.saturating_sub(sampling.max_tokens))
+    fn sync(&mut self) -> Result<()> {
+        if self.synced.elapsed() > SYNC {
+            self.synced = Instant::now();
+            self.sittings.iter_mut().try_for_each(|sitting| sitting.folder.sync())?;
         }
-        _ => None,
-    };
-    loop {
-        let rendered = prompter.render_with(question, shots)?;
-        let is_too_long = room
-            .zip(engine.count_tokens(&rendered.prompt))
-            .is_some_and(|(room, tokens)| tokens >= room);
-        if shots == 0 || !is_too_long {
-            return Ok(rendered);
-        }
-        shots -= 1;
+        Ok(())
     }
-}
 
-/// The random stream's key of a question: the first eight bytes of sha256 over `BENCHMARK/QUESTION_ID`.
-pub fn stream_of(benchmark: &str, question_id: i64) -> u64 {
-    let digest = Sha256::digest(format!("{benchmark}/{question_id}").as_bytes());
-    u64::from_be_bytes(digest[..8].try_into().expect("a sha256 has 32 bytes"))
-}
-
-fn hear(
-    event: Event,
-    sittings: &mut [Sitting],
-    sent: &mut [Sent],
-    pulse: &mut Pulse,
-    begun: Instant,
-    watch: &mut dyn FnMut(Update) -> ControlFlow<()>,
-) -> Result<ControlFlow<()>> {
-    let (id, records) = match event {
-        Event::Pulse(now) => {
-            *pulse = now;
-            finish_complete(sittings, now, begun, watch)?;
-            return Ok(watch(Update::Pulse(now)));
-        }
-        Event::Progress {
-            id,
-            attempt,
-            tokens,
-            text,
-        } => {
-            let sent = &sent[id];
-            let question = sent.question(sittings);
-            return Ok(watch(Update::Running {
-                exam: sent.sitting,
-                question_id: question.id,
-                attempt: sent.attempts[attempt],
-                subject: question.subject.clone(),
+    fn hear(&mut self, event: Event) -> Result<ControlFlow<()>> {
+        match event {
+            Event::Pulse(now) => {
+                self.pulse = now;
+                self.finish_complete()?;
+                Ok(self.tell(Update::Pulse(now)))
+            }
+            Event::Progress {
+                id,
+                attempt,
                 tokens,
                 text,
-            }));
-        }
-        Event::Scored {
-            id,
-            scores,
-            prompt_tokens,
-            truncated,
-            seconds,
-        } => {
-            let record = answer::scored(&sent[id], sittings, scores, (prompt_tokens, truncated, seconds));
-            (id, vec![record])
-        }
-        Event::Completed {
-            id,
-            completion,
-            prompt_tokens,
-            truncated,
-            seconds,
-        } => {
-            let record = answer::completed(&sent[id], sittings, completion, (prompt_tokens, truncated, seconds));
-            (id, vec![record])
-        }
-        Event::Failed { id, flag, reason } => (id, answer::failed(&sent[id], sittings, flag, &reason)),
-    };
-    let exam = sent[id].sitting;
-    let mut flow = ControlFlow::Continue(());
-    for record in records {
-        let sitting = &mut sittings[exam];
-        // An attempt that came before its request failed stays as it is.
-        if sitting
-            .records
-            .iter()
-            .rev()
-            .take(4096)
-            .any(|kept| kept.question_id == record.question_id && kept.attempt == record.attempt)
-        {
-            continue;
-        }
-        sitting.folder.append(&record)?;
-        sitting.failing.hear(&record);
-        let record = Arc::new(record);
-        sitting.records.push(Arc::clone(&record));
-        if watch(Update::Landed { exam, record }).is_break() {
-            flow = ControlFlow::Break(());
+            } => Ok(match self.running(id, attempt, tokens, text) {
+                Some(update) => self.tell(update),
+                None => ControlFlow::Continue(()),
+            }),
+            Event::Scored {
+                id,
+                scores,
+                prompt_tokens,
+                truncated,
+                seconds,
+            } => {
+                let cost = Cost {
+                    prompt_tokens,
+                    truncated,
+                    seconds,
+                };
+                self.land(id, |sent, plan| vec![answer::scored(sent, plan, scores, cost)])
+            }
+            Event::Completed {
+                id,
+                completion,
+                prompt_tokens,
+                truncated,
+                seconds,
+            } => {
+                let cost = Cost {
+                    prompt_tokens,
+                    truncated,
+                    seconds,
+                };
+                self.land(id, |sent, plan| vec![answer::completed(sent, plan, completion, cost)])
+            }
+            Event::Failed { id, flag, reason } => self.land(id, |sent, plan| answer::failed(sent, plan, flag, &reason)),
         }
     }
-    Ok(flow)
-}
 
-/// Writes the final files of exams whose last answer has come.
-fn finish_complete(
-    sittings: &mut [Sitting],
-    pulse: Pulse,
-    begun: Instant,
-    watch: &mut dyn FnMut(Update) -> ControlFlow<()>,
-) -> Result<()> {
-    let shares = shares(sittings);
-    for (exam, sitting) in sittings.iter_mut().enumerate() {
-        if sitting.done || sitting.records.len() < sitting.plan.exam.rows {
-            continue;
-        }
-        sitting.account(pulse, shares[exam], begun);
-        sitting.manifest.ended = Some(now());
-        sitting
-            .records
-            .sort_by_key(|record| (record.question_id, record.attempt));
-        sitting.folder.finish(&sitting.manifest, &sitting.records)?;
-        sitting.done = true;
-        let _ = watch(Update::Complete { exam });
+    fn running(&self, id: usize, attempt: usize, tokens: usize, text: String) -> Option<Update> {
+        let desk = self.desk.borrow();
+        let sent = desk.sent.get(&id)?;
+        let question = sent.question(self.sittings[sent.exam].plan);
+        Some(Update::Running {
+            exam: sent.exam,
+            question_id: question.id,
+            attempt: sent.attempts[attempt],
+            subject: question.subject.clone(),
+            tokens,
+            text,
+        })
     }
-    Ok(())
-}
 
-/// Each exam's part of the engine's work so far, by the seconds of its answers.
-fn shares(sittings: &[Sitting]) -> Vec<f64> {
-    let seconds = |sitting: &Sitting| -> f64 { sitting.records.iter().map(|record| f64::from(record.seconds)).sum() };
-    let each: Vec<f64> = sittings.iter().map(seconds).collect();
-    let total: f64 = each.iter().sum();
-    each.iter()
-        .map(|part| {
+    /// Keeps answers to a prompt; one that came before its request failed stays as it is.
+    fn land(
+        &mut self,
+        id: usize,
+        answers: impl FnOnce(&answer::Sent, &Plan) -> Vec<Record>,
+    ) -> Result<ControlFlow<()>> {
+        let (exam, records) = {
+            let mut desk = self.desk.borrow_mut();
+            let Some(sent) = desk.sent.get_mut(&id) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let exam = sent.exam;
+            let records = answers(sent, self.sittings[exam].plan);
+            sent.left = sent.left.saturating_sub(records.len());
+            if sent.left == 0 {
+                desk.sent.remove(&id);
+            }
+            (exam, records)
+        };
+        let mut flow = ControlFlow::Continue(());
+        for record in records {
+            if self.sittings[exam].keep(&record)? {
+                let record = Arc::new(record);
+                if self.tell(Update::Landed { exam, record }).is_break() {
+                    flow = ControlFlow::Break(());
+                }
+            }
+        }
+        Ok(flow)
+    }
+
+    /// Writes the final files of exams whose last answer has come.
+    fn finish_complete(&mut self) -> Result<()> {
+        let shares = self.shares();
+        for (exam, share) in shares.into_iter().enumerate() {
+            let (pulse, begun) = (self.pulse, self.begun);
+            let sitting = &mut self.sittings[exam];
+            if !sitting.is_done && sitting.folder.len() >= sitting.plan.exam.rows {
+                sitting.finish(pulse, share, begun)?;
+                let _ = self.tell(Update::Complete { exam });
+            }
+        }
+        Ok(())
+    }
+
+    /// Each exam's part of the engine's work so far, by the seconds of its answers.
+    fn shares(&self) -> Vec<f64> {
+        let each: Vec<f64> = self.sittings.iter().map(|sitting| sitting.tally.seconds).collect();
+        let total: f64 = each.iter().sum();
+        let share = |part: f64| {
             if total > 0.0 {
                 part / total
             } else {
-                1.0 / sittings.len() as f64
+                1.0 / each.len() as f64
             }
+        };
+        each.iter().map(|part| share(*part)).collect()
+    }
+
+    /// Saves what is not complete, and tells how the run went.
+    fn end(mut self, asked: Result<()>) -> Result<Summary> {
+        let mut outcome = asked;
+        outcome = outcome.and(self.finish_complete());
+        let shares = self.shares();
+        for (sitting, share) in self.sittings.iter_mut().zip(shares) {
+            if !sitting.is_done {
+                outcome = outcome.and(sitting.save(self.pulse, share, self.begun));
+            }
+        }
+        outcome?;
+        let missing = |sitting: &Sitting| sitting.plan.exam.rows.saturating_sub(sitting.folder.len());
+        let unfinished: usize = self.sittings.iter().map(missing).sum();
+        if !self.stopped && unfinished > 0 {
+            bail!("the engine ended with {unfinished} answers missing; the others are saved, --resume goes on");
+        }
+        let stopped = self.stopped && unfinished > 0;
+        let _ = (self.watch)(Update::Ended { stopped });
+        Ok(Summary {
+            stopped,
+            failed: self.sittings.iter().filter_map(Sitting::failed).collect(),
+            notes: self.notes(),
+            manifests: self.sittings.into_iter().map(|sitting| sitting.manifest).collect(),
         })
-        .collect()
+    }
+}
+
+fn started(sittings: &[Sitting]) -> Result<Update> {
+    let settings = sittings.first().map(|sitting| &sitting.manifest.settings);
+    let exam = |sitting: &Sitting| Exam {
+        resumed: sitting.folder.len(),
+        ..sitting.plan.exam.clone()
+    };
+    Ok(Update::Started {
+        model: settings.map_or_else(String::new, |settings| settings.model.name.clone()),
+        dtype: settings.map_or_else(String::new, |settings| settings.engine.title().to_owned()),
+        exams: sittings.iter().map(exam).collect(),
+        texts: sittings
+            .iter()
+            .map(|sitting| sitting.folder.texts().map(GrowingTexts))
+            .collect::<Result<_>>()?,
+    })
 }
 
 /// Local time with offset, RFC 3339, to the second.
@@ -538,34 +497,88 @@ pub fn now() -> String {
     chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, false)
 }
 
-impl Sent {
-    fn question<'a>(&self, sittings: &'a [Sitting]) -> &'a Question {
-        &sittings[self.sitting].plan.dataset.questions[self.question]
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
 
-impl Sitting {
-    /// `mmlu_pro: every answer failed: REASON`, where that is so.
-    fn failed(&self) -> Option<String> {
-        let told = self.failing.told()?;
-        Some(format!("{}: {told}", self.plan.exam.benchmark))
-    }
+    use super::*;
+    use crate::benchmark::{self, DataSource, Slice};
+    use crate::engine::scripted::{Reply, ScriptedEngine};
 
-    /// Brings counts and timing of the manifest up to date. Tokens are those of the exam's own answers, a prompt counted
-    /// once for all its attempts; CPU seconds are its share of the engine's.
-    fn account(&mut self, pulse: Pulse, share: f64, begun: Instant) {
-        let mut asked = HashSet::new();
-        let prompts = self.records.iter().filter(|record| asked.insert(record.question_id));
-        let tokens_in: i64 = prompts.filter_map(|record| record.prompt_tokens).sum();
-        let tokens_out: i64 = self.records.iter().filter_map(|record| record.output_tokens).sum();
-        self.manifest.finished = self.records.len();
-        self.manifest.timing = Timing {
-            load_cpu_s: self.before.load_cpu_s + self.plan.manifest.settings.engine.load_cpu_s(),
-            model_cpu_s: self.before.model_cpu_s + pulse.model_cpu_s * share,
-            wall_s: self.before.wall_s + begun.elapsed().as_secs_f64(),
-            tokens_in: tokens_in as u64,
-            tokens_out: tokens_out as u64,
-            threads: self.plan.manifest.settings.engine.threads(),
+    /// A plan over the first questions of an embedded exam.
+    pub(super) fn plan(benchmark: &str, folder: &Path, questions: usize) -> Plan {
+        let benchmark = benchmark::find(benchmark).unwrap();
+        let mut dataset = benchmark::load(benchmark, &DataSource::Embedded, "test").unwrap();
+        let slice = Slice {
+            limit: Some(questions),
+            ..Slice::default()
         };
+        benchmark::select(&mut dataset, &slice).unwrap();
+        let style = benchmark.default_style();
+        let sampling = Sampling {
+            temperature: 1.0,
+            top_p: 0.95,
+            top_k: 64,
+            max_tokens: 50,
+            stops: Vec::new(),
+        };
+        let method = if style.is_cloze() {
+            Method::Cloze
+        } else {
+            Method::Generate {
+                sampling,
+                seeds: (42..47).map(Some).collect(),
+            }
+        };
+        let exam = Exam::new(&dataset, &method, 0, folder.to_owned());
+        Plan {
+            manifest: Manifest {
+                rows: exam.rows,
+                ..Manifest::default()
+            },
+            exam,
+            dataset,
+            prompt: PromptPlan::plain(style, 0),
+            rule: Rule::parse("lm_eval_mmlu_pro").unwrap(),
+            method,
+            resume: false,
+        }
+    }
+
+    #[test]
+    fn prompts_are_made_when_their_turn_has_come_and_let_go_when_they_are_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let plans = [plan("mmlu_pro", &folder.path().join("run"), 6)];
+        let desk = RefCell::<Desk>::default();
+        let mut engine = ScriptedEngine::new(|_, _| Reply::Text("The answer is (A).".into()));
+        let mut held = Vec::new();
+        let watch: Watch = &mut |update| {
+            if matches!(update, Update::Landed { .. }) {
+                held.push(desk.borrow().sent.len());
+            }
+            ControlFlow::Continue(())
+        };
+        let (mut run, mut asking) = Run::begin(&plans, &engine, &desk, watch).unwrap();
+        let asked = run.ask(&mut engine, &mut asking, &Control::new(1));
+        run.end(asked).unwrap();
+        assert_eq!(held.len(), 30);
+        assert!(held.iter().all(|prompts| *prompts <= 1), "{held:?}");
+    }
+
+    #[test]
+    fn the_work_of_an_engine_is_shared_by_the_seconds_of_the_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let plans = [
+            plan("mmlu", &folder.path().join("a"), 2),
+            plan("mmlu_pro", &folder.path().join("b"), 2),
+        ];
+        let desk = RefCell::default();
+        let engine = ScriptedEngine::new(|_, _| Reply::Text(String::new()));
+        let watch: Watch = &mut |_| ControlFlow::Continue(());
+        let (mut run, _) = Run::begin(&plans, &engine, &desk, watch).unwrap();
+        assert_eq!(run.shares(), [0.5, 0.5], "nothing is known yet");
+        run.sittings[0].tally.seconds = 1.0;
+        run.sittings[1].tally.seconds = 3.0;
+        assert_eq!(run.shares(), [0.25, 0.75]);
     }
 }

@@ -109,6 +109,19 @@ impl Manifest {
         serde_json::from_str(&text).with_context(|| format!("{} is not a run's manifest", path.display()))
     }
 
+    /// The same for a run that is gone on with: why there is none is a value where it is missing or damaged.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn find(folder: &Path) -> Result<Result<Manifest, String>> {
+        let path = folder.join(FILE);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).map_err(|error| format!("{FILE} is damaged ({error})"))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Err(format!("{FILE} is missing"))),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
     /// Writes the manifest aside, then in its place.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join(FILE);

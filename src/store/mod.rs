@@ -1,29 +1,23 @@
 //! The run folder: `run.json` (the manifest), `journal.jsonl` while it runs, `records.parquet` when done.
 
+mod folder;
 pub mod journal;
 pub mod manifest;
 
-use std::borrow::Borrow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 
+pub use folder::{Resumed, RunFolder};
 pub use journal::Journal;
 pub use manifest::{Manifest, Settings};
 
-use crate::parquet::{self, Order};
-use crate::record::Record;
+use crate::parquet;
 use crate::trace::{Notice, Trace};
 
 /// The finished records' file name in a run folder.
 pub const RECORDS: &str = "records.parquet";
-
-/// A run folder that a run writes into.
-#[derive(Debug)]
-pub struct RunFolder {
-    pub path: PathBuf,
-    journal: Journal,
-}
 
 /// Whether a folder holds a run.
 pub fn is_run(folder: &Path) -> bool {
@@ -63,136 +57,87 @@ pub fn preflight(folder: &Path, resume: bool) -> Result<()> {
     Ok(())
 }
 
-impl RunFolder {
-    /// Makes the folder of a new run and writes its manifest.
-    pub fn create(path: &Path, manifest: &Manifest) -> Result<RunFolder> {
-        preflight(path, false)?;
-        std::fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.display()))?;
-        manifest.write(path)?;
-        Ok(RunFolder {
-            path: path.to_owned(),
-            journal: Journal::open(path, 0)?,
-        })
-    }
-
-    /// Opens the folder of a run that was stopped, with the records it has. A half line at the journal's end is dropped.
-    ///
-    /// # Errors
-    /// When the settings differ: the message names which.
-    pub fn resume(path: &Path, settings: &Settings) -> Result<(RunFolder, Manifest, Vec<Record>)> {
-        let manifest = Manifest::read(path)?;
-        manifest
-            .settings
-            .must_equal(settings)
-            .with_context(|| format!("cannot resume {}", path.display()))?;
-        // The lock comes first: what is read is then not being written.
-        let journal = Journal::lock(path)?;
-        let contents = journal::read(path)?;
-        let mut records = contents.records;
-        let journal = if contents.broken.is_empty() {
-            journal.cut(contents.len)?
-        } else {
-            journal.rewrite(path, &records)?
-        };
-        let finished = path.join(RECORDS);
-        if finished.is_file() {
-            // Killed between the rename and the journal's end, or complete: what both hold counts once.
-            let mut seen: std::collections::HashSet<(i64, i64)> = records
-                .iter()
-                .map(|record| (record.question_id, record.attempt))
-                .collect();
-            let more = parquet::read_records(&finished)?;
-            records.extend(
-                more.into_iter()
-                    .filter(|record| seen.insert((record.question_id, record.attempt))),
-            );
-        }
-        Ok((
-            RunFolder {
-                path: path.to_owned(),
-                journal,
-            },
-            manifest,
-            records,
-        ))
-    }
-
-    /// Keeps a finished answer.
-    pub fn append(&mut self, record: &Record) -> Result<()> {
-        self.journal.append(record)
-    }
-
-    pub fn sync(&mut self) -> Result<()> {
-        self.journal.sync()
-    }
-
-    /// Writes `records.parquet` and the manifest; the journal goes last.
-    pub fn finish<R: Borrow<Record>>(&mut self, manifest: &Manifest, records: &[R]) -> Result<()> {
-        self.journal.sync()?;
-        parquet::write_records(&self.path.join(RECORDS), records, Order::ByQuestion)?;
-        manifest.write(&self.path)?;
-        let journal = self.path.join(journal::FILE);
-        std::fs::remove_file(&journal).with_context(|| format!("cannot remove {}", journal.display()))
-    }
-}
-
 /// Opens a run folder: the finished records, or the journal of a run that is at work or was stopped.
 pub fn open(folder: &Path) -> Result<Trace> {
-    let manifest = if folder.join(manifest::FILE).is_file() {
-        Some(Manifest::read(folder)?)
-    } else {
-        None
+    let manifest = Manifest::find(folder)?;
+    let mut damage = match &manifest {
+        Err(problem) if folder.join(manifest::FILE).is_file() => vec![problem.clone()],
+        _ => Vec::new(),
     };
-    let finished = folder.join(RECORDS);
-    let mut trace = if finished.is_file() {
-        parquet::open(&finished)?
-    } else if folder.join(journal::FILE).is_file() {
-        let contents = journal::read(folder)?;
-        let mut trace = Trace::from_records("", "", contents.records);
-        let rows = manifest
-            .as_ref()
-            .map_or(String::new(), |manifest| format!(" of {}", manifest.rows));
-        trace.kind = format!("markbook run, not finished: {}{rows} rows", trace.rows.len());
-        if !contents.broken.is_empty() {
-            let lines: Vec<String> = contents.broken.iter().take(10).map(ToString::to_string).collect();
-            trace.notices.push(Notice {
-                kind: "broken_row".into(),
-                text: format!(
-                    "{}: {} broken lines left out (line {}); --resume asks them again",
-                    journal::FILE,
-                    contents.broken.len(),
-                    lines.join(", ")
-                ),
-            });
+    let manifest = manifest.ok();
+    let (finished, has_journal) = (folder.join(RECORDS), folder.join(journal::FILE).is_file());
+    let records = finished.is_file().then(|| parquet::open(&finished));
+    let mut trace = match records {
+        Some(Ok(mut trace)) => {
+            if manifest.is_some() {
+                trace.kind = format!("markbook run, {} rows", trace.rows.len());
+            }
+            trace
         }
-        if contents.half_line {
-            trace.notices.push(Notice {
-                kind: "half_line".into(),
-                text: format!(
-                    "{}: its last line was cut off while it was written and is left out",
-                    journal::FILE
-                ),
-            });
-        }
-        trace
-    } else {
-        bail!(
+        Some(Err(error)) if !has_journal => return Err(error),
+        None if !has_journal => bail!(
             "{} holds no {RECORDS} and no {}: not a run's folder",
             folder.display(),
             journal::FILE
-        );
+        ),
+        broken => {
+            let error = broken.and_then(Result::err);
+            damage
+                .extend(error.map(|error| format!("{error:#}: {} is read instead, --resume mends it", journal::FILE)));
+            open_journal(folder, manifest.as_ref().map(|manifest| manifest.rows))?
+        }
     };
+    trace.notices.extend(damage.into_iter().map(|text| Notice {
+        kind: "broken_file".into(),
+        text,
+    }));
     trace.path = Some(folder.to_owned());
     if let Some(manifest) = manifest {
-        if finished.is_file() {
-            trace.kind = format!("markbook run, {} rows", trace.rows.len());
-        }
         trace.name = format!("{} {}", manifest.settings.model.name, manifest.settings.benchmark);
         trace.manifest = Some(serde_json::to_value(&manifest)?);
     } else {
         trace.name = folder
             .file_name()
             .map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned());
+    }
+    Ok(trace)
+}
+
+/// The answers of a journal, each (question, attempt) once; their texts are read when they are shown.
+fn open_journal(folder: &Path, planned: Option<usize>) -> Result<Trace> {
+    let mut trace = Trace::from_records("", "", Vec::new());
+    let lines = journal::Lines::open(folder)?;
+    let mut seen = std::collections::HashSet::new();
+    let contents = journal::each(folder, &mut |record, place| {
+        if seen.insert((record.question_id, record.attempt)) {
+            trace.rows.push_record(&record);
+            lines.push(place);
+        }
+        Ok(())
+    })?;
+    trace.texts = Arc::new(lines);
+    let rows = planned.map_or(String::new(), |rows| format!(" of {rows}"));
+    trace.kind = format!("markbook run, not finished: {}{rows} rows", trace.rows.len());
+    if !contents.broken.is_empty() {
+        let lines: Vec<String> = contents.broken.iter().take(10).map(ToString::to_string).collect();
+        trace.notices.push(Notice {
+            kind: "broken_row".into(),
+            text: format!(
+                "{}: {} broken lines left out (line {}); --resume asks them again",
+                journal::FILE,
+                contents.broken.len(),
+                lines.join(", ")
+            ),
+        });
+    }
+    if contents.half_line {
+        trace.notices.push(Notice {
+            kind: "half_line".into(),
+            text: format!(
+                "{}: its last line was cut off while it was written and is left out",
+                journal::FILE
+            ),
+        });
     }
     Ok(trace)
 }

@@ -32,6 +32,16 @@ pub enum Field {
     Question,
 }
 
+impl Field {
+    pub fn of(self, record: &Record) -> &str {
+        match self {
+            Field::Prompt => &record.prompt,
+            Field::Completion => &record.reasoning,
+            Field::Question => &record.question,
+        }
+    }
+}
+
 /// Where the text of a trace's rows comes from. Shared between the screen and the worker that searches.
 pub trait Texts: Send + Sync {
     /// The whole record of a row, as stored: pick, answer and correct are the file's own.
@@ -93,22 +103,22 @@ pub trait Texts: Send + Sync {
     }
 }
 
-/// A record's columns in the order of a parquet file. Numbers that JSON lacks are written by their name.
-pub fn as_map(record: &Record) -> Result<Map<String, Value>> {
-    let Value::Object(mut map) = serde_json::to_value(record).context("a record does not turn into JSON")? else {
-        bail!("a record did not turn into an object");
-    };
-    if let Some(logprobs) = record
-        .logprobs
-        .as_ref()
-        .filter(|list| list.iter().any(|n| !n.is_finite()))
-    {
-        let number = |number: &f32| {
-            serde_json::Number::from_f64(f64::from(*number)).map_or_else(|| number.to_string().into(), Value::Number)
-        };
-        map.insert("logprobs".to_owned(), logprobs.iter().map(number).collect());
+/// Texts of a run at work, which grow with it.
+#[derive(Clone)]
+pub struct GrowingTexts(pub Arc<dyn Texts>);
+
+impl std::fmt::Debug for GrowingTexts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GrowingTexts")
     }
-    Ok(map)
+}
+
+/// A record's columns in the order of a parquet file.
+pub fn as_map(record: &Record) -> Result<Map<String, Value>> {
+    match serde_json::to_value(record).context("a record does not turn into JSON")? {
+        Value::Object(map) => Ok(map),
+        _ => bail!("a record did not turn into an object"),
+    }
 }
 
 /// An object on one line of JSON, numbers as Python writes them.

@@ -23,6 +23,7 @@ mod worker;
 mod workspace;
 
 use std::io::{IsTerminal, stdin, stdout};
+use std::mem::ManuallyDrop;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -34,9 +35,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, EventStream,
 };
-use crossterm::{clipboard::CopyToClipboard, execute, terminal};
+use crossterm::{clipboard::CopyToClipboard, cursor, execute, terminal};
 use futures_util::StreamExt;
-use tokio::signal::unix::{SignalKind, signal};
+use ratatui::DefaultTerminal;
+use ratatui::backend::CrosstermBackend;
 
 use crate::engine::Control;
 use crate::extract::Rule;
@@ -45,6 +47,7 @@ use crate::filter::Derived;
 use crate::joined;
 use crate::notes::Notes;
 use crate::run::Update;
+use crate::stop::Stop;
 use crate::trace::Trace;
 
 use app::{App, Effect, Event, Exported, Order, PairOrder};
@@ -146,36 +149,52 @@ pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
         is_followed: Arc::default(),
         cache_dir: options.cache_dir,
     });
-    show(app, hands, &receiver, options.mouse)
+    show(app, hands, &receiver, (options.mouse, &Stop::default()))
 }
 
 /// The live screen over a run at work on another thread; browsing goes on after it has ended. When the user stops the
-/// run, `stop` is set and the screen stays until the run says that everything is saved.
+/// run, `stop` is asked and the screen stays until the run says that everything is saved; a signal leaves it at once.
 ///
 /// # Errors
 /// When the terminal cannot be used.
-pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Arc<AtomicBool>, options: Options) -> Result<Exit> {
+pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Stop, options: Options) -> Result<Exit> {
     let size = terminal::size().context("cannot ask the terminal for its size")?;
     let app = App::live(Theme::new(options.color, options.shade, options.ascii), size, &options);
     let (sender, receiver) = channel();
-    let tell = sender.clone();
-    start("run", &sender, move || {
-        for update in updates {
-            if tell.send(Event::Run(Box::new(update))).is_err() {
-                return;
-            }
-        }
-        let _ = tell.send(Event::RunGone);
-    })?;
+    let (tell, unheard) = (sender.clone(), Arc::new(AtomicUsize::new(0)));
+    let waiting = Arc::clone(&unheard);
+    start("run", &sender, move || pass_on(updates, &waiting, &tell))?;
     let mut hands = Hands::start(&sender)?;
     hands.run = Some(Run {
         control,
-        stop: Arc::clone(&stop),
+        stop: stop.clone(),
+        unheard,
     });
-    let exit = show(app, hands, &receiver, options.mouse);
+    let exit = show(app, hands, &receiver, (options.mouse, &stop));
     // However the screen was left, the run is not to go on unseen.
-    stop.store(true, Ordering::SeqCst);
+    stop.ask();
     exit
+}
+
+/// Updates of a run that may wait for the screen. Beyond, what only moves is left out, and answers come more slowly; a
+/// screen that stands still (its terminal was stopped) does not stop the run.
+const WAITING: usize = 1_000;
+const SLOWLY: Duration = Duration::from_millis(20);
+
+fn pass_on(updates: Receiver<Update>, waiting: &AtomicUsize, tell: &Sender<Event>) {
+    for update in updates {
+        if waiting.load(Ordering::SeqCst) > WAITING {
+            if matches!(update, Update::Running { .. } | Update::Pulse(_)) {
+                continue;
+            }
+            thread::sleep(SLOWLY);
+        }
+        waiting.fetch_add(1, Ordering::SeqCst);
+        if tell.send(Event::Run(Box::new(update))).is_err() {
+            return;
+        }
+    }
+    let _ = tell.send(Event::RunGone);
 }
 
 /// Renders one screen as text, as it is when everything is read.
@@ -217,18 +236,25 @@ struct Files {
 /// The hold on a run at work.
 struct Run {
     control: Arc<Control>,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
+    /// Updates that the screen has not taken in.
+    unheard: Arc<AtomicUsize>,
 }
 
 /// Runs the screen until it is left.
-fn show(mut app: App, hands: Hands, receiver: &Receiver<Event>, mouse: bool) -> Result<Exit> {
+fn show(mut app: App, hands: Hands, receiver: &Receiver<Event>, (mouse, stop): (bool, &Stop)) -> Result<Exit> {
+    // Signals are heard before the screen is taken: one that comes now would leave it as it is.
     let events = hands.events.clone();
+    let heard = move |number| {
+        let _ = events.send(Event::Signal(number));
+    };
+    stop.listen(heard, give_back)?;
+    let events = hands.events.clone();
+    let mut taken = Taken::take(mouse)?;
     start("terminal", &hands.events, move || listen(&events))?;
-    let mut screen = ratatui::try_init().context("cannot use the terminal")?;
-    let guard = Guard::new(mouse);
     let mut stats = Stats::default();
-    let how = turn(&mut app, &mut screen, receiver, &hands, &mut stats);
-    drop(guard);
+    let how = turn(&mut app, &mut taken.0, receiver, &hands, &mut stats);
+    drop(taken);
     if CRASHED.load(Ordering::SeqCst) {
         bail!("a part of the program failed (the message stands above)");
     }
@@ -241,7 +267,7 @@ fn show(mut app: App, hands: Hands, receiver: &Receiver<Event>, mouse: bool) -> 
 /// The loop: takes in all that has happened, then draws once.
 fn turn(
     app: &mut App,
-    screen: &mut ratatui::DefaultTerminal,
+    screen: &mut DefaultTerminal,
     receiver: &Receiver<Event>,
     hands: &Hands,
     stats: &mut Stats,
@@ -272,6 +298,9 @@ fn turn(
                 pressed = Some(Instant::now());
             }
             stats.heard(&event);
+            if let (Event::Run(_), Some(run)) = (&event, &hands.run) {
+                run.unheard.fetch_sub(1, Ordering::SeqCst);
+            }
             if let Some(effect) = app.update(event) {
                 hands.perform(effect, &mut exit);
             }
@@ -288,21 +317,24 @@ fn turn(
     }
 }
 
-fn draw(app: &App, screen: &mut ratatui::DefaultTerminal) -> std::io::Result<()> {
+fn draw(app: &App, screen: &mut DefaultTerminal) -> std::io::Result<()> {
     execute!(stdout(), terminal::BeginSynchronizedUpdate)?;
     screen.draw(|frame| app.render(frame))?;
     execute!(stdout(), terminal::EndSynchronizedUpdate)
 }
 
-/// What must be taken back when the screen is left, also by a panic.
-struct Guard;
+/// Whether the terminal is in the screen's hands.
+static TAKEN: AtomicBool = AtomicBool::new(false);
 
-impl Guard {
-    fn new(mouse: bool) -> Guard {
-        let _ = execute!(stdout(), EnableBracketedPaste);
-        if mouse {
-            let _ = execute!(stdout(), EnableMouseCapture);
-        }
+/// Longest time that giving a terminal back may take: one that was stopped or is gone takes in nothing.
+const GIVING_BACK: Duration = Duration::from_millis(500);
+
+/// The terminal, taken for the screen and given back however the screen is left, also by a panic. It is never dropped:
+/// ratatui prints where it cannot show the cursor, and a print to a terminal that is gone panics.
+struct Taken(ManuallyDrop<DefaultTerminal>);
+
+impl Taken {
+    fn take(mouse: bool) -> Result<Taken> {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             // A damaged file, caught and told as an error.
@@ -310,27 +342,53 @@ impl Guard {
                 return;
             }
             CRASHED.store(true, Ordering::SeqCst);
-            let _ = execute!(
-                stdout(),
-                DisableMouseCapture,
-                DisableBracketedPaste,
-                terminal::EndSynchronizedUpdate
-            );
+            give_back();
             before(info);
         }));
-        Guard
+        TAKEN.store(true, Ordering::SeqCst);
+        let take = || {
+            terminal::enable_raw_mode()?;
+            execute!(stdout(), terminal::EnterAlternateScreen, EnableBracketedPaste)?;
+            if mouse {
+                execute!(stdout(), EnableMouseCapture)?;
+            }
+            DefaultTerminal::new(CrosstermBackend::new(stdout()))
+        };
+        match take() {
+            Ok(terminal) => Ok(Taken(ManuallyDrop::new(terminal))),
+            Err(error) => {
+                give_back();
+                Err(error).context("cannot use the terminal")
+            }
+        }
     }
 }
 
-impl Drop for Guard {
+impl Drop for Taken {
     fn drop(&mut self) {
-        if CRASHED.load(Ordering::SeqCst) {
-            // The hook has left the screen already; leaving it twice would put the cursor above the message.
-            return;
-        }
-        let _ = execute!(stdout(), DisableMouseCapture, DisableBracketedPaste);
-        let _ = ratatui::try_restore();
+        give_back();
     }
+}
+
+/// Gives the terminal back as it was, once. From any thread, and also while another one is stuck in writing to it.
+fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let (done, given) = channel();
+    let _ = thread::Builder::new().name("give back".into()).spawn(move || {
+        let _ = execute!(
+            stdout(),
+            DisableMouseCapture,
+            DisableBracketedPaste,
+            terminal::EndSynchronizedUpdate,
+            terminal::LeaveAlternateScreen,
+            cursor::Show
+        );
+        let _ = done.send(());
+    });
+    let _ = given.recv_timeout(GIVING_BACK);
+    let _ = terminal::disable_raw_mode();
 }
 
 /// Starts a named thread; if it panics, the loop wakes up and ends.
@@ -437,7 +495,7 @@ impl Hands {
             Effect::Estimate(trace, rows) => self.aside(move || estimate(&trace, &rows)),
             Effect::StopRun => {
                 if let Some(run) = &self.run {
-                    run.stop.store(true, Ordering::SeqCst);
+                    run.stop.ask();
                 }
             }
             Effect::Pause { lane, paused } => {
@@ -622,7 +680,7 @@ fn work(requests: &Receiver<Request>, waiting: &AtomicUsize, tell: &Sender<Event
     }
 }
 
-/// Terminal events and signals, for as long as there is a terminal.
+/// Terminal events, for as long as there is a terminal.
 fn listen(tell: &Sender<Event>) {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -630,25 +688,13 @@ fn listen(tell: &Sender<Event>) {
     };
     runtime.block_on(async {
         let mut events = EventStream::new();
-        let (Ok(mut term), Ok(mut hangup), Ok(mut interrupt)) = (
-            signal(SignalKind::terminate()),
-            signal(SignalKind::hangup()),
-            signal(SignalKind::interrupt()),
-        ) else {
-            return;
-        };
         loop {
-            let event = tokio::select! {
-                event = events.next() => match event {
-                    Some(Ok(event)) => event_of(event),
-                    Some(Err(_)) | None => Some(Event::Hangup),
-                },
-                _ = term.recv() => Some(Event::Signal(15)),
-                _ = hangup.recv() => Some(Event::Signal(1)),
-                _ = interrupt.recv() => Some(Event::Signal(2)),
+            let event = match events.next().await {
+                Some(Ok(event)) => event_of(event),
+                Some(Err(_)) | None => Some(Event::Hangup),
             };
             let Some(event) = event else { continue };
-            let is_over = matches!(event, Event::Hangup | Event::Signal(_));
+            let is_over = matches!(event, Event::Hangup);
             if tell.send(event).is_err() || is_over {
                 return;
             }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use markbook::record::{Finish, INVALID, Record};
 use markbook::run::{Exam, Update};
-use markbook::trace::Trace;
+use markbook::trace::{GrowingTexts, Memory, Trace};
 use markbook::tui::{ColorChoice, Options, Script};
 use serde_json::Value;
 
 use crate::cases;
 use crate::screens::{LARGE, SMALL, plain};
+use crate::sitting::Keeper;
 
 /// An answer to a question of four options whose gold is B.
 fn answer(exam: &str, category: &str, id: i64, attempt: i64, pick: &str) -> Record {
@@ -271,16 +272,18 @@ fn live(records: &[Record]) -> Script {
     }
     let mut script = Script::live(LARGE, &plain());
     let places: Vec<String> = exams.iter().map(|exam| exam.benchmark.clone()).collect();
-    script.hear(Update::Started {
+    let mut keeper = Keeper::default();
+    script.hear(keeper.keep(Update::Started {
         model: "tiny".into(),
         dtype: "f32".into(),
         exams,
-    });
+        texts: Vec::new(),
+    }));
     for record in records {
-        script.hear(Update::Landed {
+        script.hear(keeper.keep(Update::Landed {
             exam: places.iter().position(|name| *name == record.benchmark).unwrap(),
             record: Arc::new(record.clone()),
-        });
+        }));
     }
     script
 }
@@ -556,6 +559,7 @@ fn a_mean_over_categories_says_over_how_many() {
             resumed: 0,
             path: "runs/mmlu_pro".into(),
         }],
+        texts: vec![GrowingTexts(Arc::new(Memory::new(records.clone())))],
     });
     for record in first.iter().chain(&rest[..5]) {
         script.hear(Update::Landed {

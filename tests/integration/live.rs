@@ -8,7 +8,7 @@ use markbook::record::{Finish, INVALID, Record};
 use markbook::run::Update;
 use markbook::tui::{ColorChoice, Options, Script};
 
-use crate::sitting::{mmlu, mmlu_pro, sitting, started};
+use crate::sitting::{Keeper, mmlu, mmlu_pro, sitting, started};
 
 const LARGE: (u16, u16) = (120, 40);
 const SMALL: (u16, u16) = (80, 24);
@@ -17,6 +17,7 @@ const SMALL: (u16, u16) = (80, 24);
 struct Watch {
     script: Script,
     now: Duration,
+    keeper: Keeper,
     to_come: std::vec::IntoIter<(Duration, Update)>,
 }
 
@@ -30,6 +31,7 @@ impl Watch {
         Watch {
             script: Script::live(size, &options),
             now: Duration::ZERO,
+            keeper: Keeper::default(),
             to_come: sitting(only).updates.into_iter(),
         }
     }
@@ -47,7 +49,7 @@ impl Watch {
         while let Some((at, update)) = self.to_come.as_slice().first().filter(|(at, _)| *at <= end).cloned() {
             self.to_come.next();
             self.advance(at);
-            self.script.hear(update);
+            self.script.hear(self.keeper.keep(update));
         }
         self.advance(end);
         self
@@ -61,7 +63,7 @@ impl Watch {
     /// Hears updates of the test's own.
     fn hear(&mut self, updates: impl IntoIterator<Item = Update>) -> &mut Watch {
         for update in updates {
-            self.script.hear(update);
+            self.script.hear(self.keeper.keep(update));
         }
         self
     }
@@ -391,6 +393,7 @@ fn hostile_text_neither_acts_nor_breaks_the_frame() {
                     model: hostile.into(),
                     dtype: "f32".into(),
                     exams: vec![mmlu(), exam],
+                    texts: Vec::new(),
                 },
                 Update::Landed {
                     exam: 1,

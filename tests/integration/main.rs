@@ -1,6 +1,6 @@
 //! Whole behaviour, in one binary.
 
-#![allow(clippy::unwrap_used)] // clippy knows test functions, not the helpers that they share
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy knows test functions, not the helpers that they share
 
 mod browsing;
 mod chats;
@@ -15,12 +15,14 @@ mod hostile;
 mod hub;
 mod import;
 mod live;
+mod memory;
 mod own_sets;
 mod program;
 mod prompts;
 mod reports;
 mod run_cases;
 mod runs;
+mod safety;
 mod scoring;
 mod screen_cases;
 mod screens;

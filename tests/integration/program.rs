@@ -26,7 +26,7 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_markbook"));
         command
             .args(arguments)
@@ -37,7 +37,7 @@ impl Bench {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
@@ -104,7 +104,7 @@ fn rows(bench: &Bench, run: &Path) -> Vec<Value> {
         .collect()
 }
 
-fn wait_for(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
         assert!(
@@ -115,11 +115,11 @@ fn wait_for(what: &str, seconds: u64, mut done: impl FnMut() -> bool) {
     }
 }
 
-fn journal_lines(run: &Path) -> usize {
+pub fn journal_lines(run: &Path) -> usize {
     std::fs::read_to_string(run.join("journal.jsonl")).map_or(0, |text| text.lines().count())
 }
 
-fn signal(child: &Child, name: &str) {
+pub fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill")
         .args([&format!("-{name}"), &child.id().to_string()])
         .status()

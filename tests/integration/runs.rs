@@ -90,15 +90,19 @@ pub fn sit(plans: Vec<Plan>, engine: &mut dyn Engine, mut stop_after: usize) -> 
     })
 }
 
-/// Records without what the clock decides.
-fn timeless(records: &[Arc<Record>]) -> Vec<Record> {
-    let mut records: Vec<Record> = records
-        .iter()
-        .map(|record| Record {
-            seconds: 0.0,
-            ..Record::clone(record)
-        })
-        .collect();
+/// What a run's folder holds, in the order of its file.
+pub fn kept(folder: &Path) -> Vec<Arc<Record>> {
+    let trace = store::open(folder).unwrap();
+    (0..trace.rows.len()).map(|row| trace.record(row).unwrap()).collect()
+}
+
+/// The same without what the clock decides, by question and attempt.
+fn timeless(folder: &Path) -> Vec<Record> {
+    let timeless = |record: Arc<Record>| Record {
+        seconds: 0.0,
+        ..Record::clone(&record)
+    };
+    let mut records: Vec<Record> = kept(folder).into_iter().map(timeless).collect();
     records.sort_by_key(|record| (record.question_id, record.attempt));
     records
 }
@@ -110,27 +114,30 @@ fn both_exams_are_kept_as_parquet_and_read_back_the_same() {
     let plans = vec![plan("mmlu", &cloze, 6, false), plan("mmlu_pro", &sampled, 4, false)];
     let summary = sit(plans, &mut engine(), usize::MAX).unwrap();
     assert!(!summary.stopped);
-    assert_eq!((summary.records[0].len(), summary.records[1].len()), (6, 20));
-    for (path, records) in [(&cloze, &summary.records[0]), (&sampled, &summary.records[1])] {
+    for (path, rows) in [(&cloze, 6), (&sampled, 20)] {
         assert!(!path.join("journal.jsonl").exists());
-        let trace = store::open(path).unwrap();
-        let read: Vec<Arc<Record>> = (0..trace.rows.len()).map(|row| trace.record(row).unwrap()).collect();
-        assert_eq!(timeless(&read), timeless(records));
+        assert_eq!(kept(path).len(), rows);
         let manifest = Manifest::read(path).unwrap();
-        assert_eq!((manifest.finished, manifest.ended.is_some()), (records.len(), true));
+        assert_eq!((manifest.finished, manifest.ended.is_some()), (rows, true));
+        let order: Vec<(i64, i64)> = kept(path)
+            .iter()
+            .map(|record| (record.question_id, record.attempt))
+            .collect();
+        assert!(order.is_sorted(), "by question, then attempt: {order:?}");
     }
-    let record = &summary.records[0][0];
+    let (scored, sampled) = (kept(&cloze), kept(&sampled));
+    let record = &scored[0];
     assert_eq!(
         (record.pick.as_str(), record.logprobs.as_ref().unwrap().len()),
         ("B", 4)
     );
-    let stopped = summary.records[1]
+    let stopped = sampled
         .iter()
         .find(|record| record.reasoning.starts_with("The answer is (B)"))
         .unwrap();
     assert_eq!((stopped.pick.as_str(), stopped.finish), ("B", Some(Finish::Stop)));
     assert!(!stopped.reasoning.contains("Question:"));
-    let unread = summary.records[1]
+    let unread = sampled
         .iter()
         .find(|record| record.reasoning.starts_with("So many"))
         .unwrap();
@@ -141,12 +148,11 @@ fn both_exams_are_kept_as_parquet_and_read_back_the_same() {
 fn a_stopped_run_goes_on_where_it_stopped_and_equals_an_uninterrupted_one() {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
-    let expected = sit(vec![plan("mmlu_pro", &whole, 5, false)], &mut engine(), usize::MAX).unwrap();
+    sit(vec![plan("mmlu_pro", &whole, 5, false)], &mut engine(), usize::MAX).unwrap();
     let parts = folder.path().join("parts");
     let first = sit(vec![plan("mmlu_pro", &parts, 5, false)], &mut engine(), 7).unwrap();
     assert!(first.stopped);
-    let kept = store::journal::read(&parts).unwrap().records;
-    assert_eq!(kept.len(), first.records[0].len());
+    assert_eq!((kept(&parts).len(), first.manifests[0].finished), (7, 7));
     assert!(store::open(&parts).unwrap().kind.contains("not finished"));
     // A kill leaves half a line.
     let journal = parts.join("journal.jsonl");
@@ -157,7 +163,7 @@ fn a_stopped_run_goes_on_where_it_stopped_and_equals_an_uninterrupted_one() {
     let mut seen = HashMap::new();
     let mut watched = engine();
     let control = Control::new(1);
-    let summary = run::execute(
+    run::execute(
         vec![plan("mmlu_pro", &parts, 5, true)],
         &mut watched,
         &control,
@@ -174,7 +180,7 @@ fn a_stopped_run_goes_on_where_it_stopped_and_equals_an_uninterrupted_one() {
         seen.values().all(|count| *count == 1),
         "every answer lands once: {seen:?}"
     );
-    assert_eq!(timeless(&summary.records[0]), timeless(&expected.records[0]));
+    assert_eq!(timeless(&parts), timeless(&whole));
     assert_eq!(Manifest::read(&parts).unwrap().finished, 25);
 }
 
@@ -189,11 +195,7 @@ fn resuming_with_another_temperature_is_refused_by_name() {
     }
     let error = format!("{:#}", sit(vec![changed], &mut engine(), usize::MAX).unwrap_err());
     assert!(error.contains("sampling.temperature was 1.0, is now 0.8"), "{error}");
-    assert_eq!(
-        store::journal::read(&path).unwrap().records.len(),
-        3,
-        "nothing is lost by the refusal"
-    );
+    assert_eq!(kept(&path).len(), 3, "nothing is lost by the refusal");
 }
 
 #[test]
@@ -212,9 +214,10 @@ fn a_request_that_fails_becomes_flagged_rows_and_the_others_go_on() {
             Reply::Text("The answer is (A).".into())
         }
     });
-    let summary = sit(vec![plan("mmlu_pro", &path, 3, false)], &mut engine, usize::MAX).unwrap();
-    assert_eq!(summary.records[0].len(), 15);
-    let failed: Vec<&Arc<Record>> = summary.records[0]
+    sit(vec![plan("mmlu_pro", &path, 3, false)], &mut engine, usize::MAX).unwrap();
+    let records = kept(&path);
+    assert_eq!(records.len(), 15);
+    let failed: Vec<&Arc<Record>> = records
         .iter()
         .filter(|record| record.finish == Some(Finish::Error))
         .collect();
@@ -237,7 +240,8 @@ fn the_random_stream_belongs_to_the_question_and_not_to_its_place_in_the_run() {
 #[test]
 fn the_authors_style_leaves_out_examples_until_the_completion_has_its_room() {
     let folder = tempfile::tempdir().unwrap();
-    let mut plan = plan("mmlu_pro", &folder.path().join("run"), 3, false);
+    let path = folder.path().join("run");
+    let mut plan = plan("mmlu_pro", &path, 3, false);
     plan.prompt = PromptPlan::plain(plan.dataset.benchmark.style("tiger").unwrap(), 1);
     let render = |shots| {
         let prompter = benchmark::Prompter::new(&plan.dataset, &plan.prompt).unwrap();
@@ -270,8 +274,8 @@ fn the_authors_style_leaves_out_examples_until_the_completion_has_its_room() {
         context,
         ..Local::default()
     }));
-    let records = sit(vec![plan], &mut engine, usize::MAX).unwrap().records.remove(0);
-    let mut sent: Vec<String> = records.iter().map(|record| record.prompt.clone()).collect();
+    sit(vec![plan], &mut engine, usize::MAX).unwrap();
+    let mut sent: Vec<String> = kept(&path).iter().map(|record| record.prompt.clone()).collect();
     sent.dedup();
     assert_eq!(sent, expected);
     assert!(sent.iter().any(|prompt| whole.contains(prompt)) && sent.iter().any(|prompt| bare.contains(prompt)));

@@ -10,7 +10,7 @@ use insta::assert_snapshot;
 use markbook::engine::Pulse;
 use markbook::record::{Finish, INVALID, Record, letter};
 use markbook::run::{Exam, Update};
-use markbook::trace::Trace;
+use markbook::trace::{GrowingTexts, Memory, Trace};
 use markbook::tui::{ColorChoice, How, Opener, Options, Script};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
@@ -433,10 +433,15 @@ pub(super) fn exams() -> Vec<Exam> {
 
 pub(super) fn started(size: (u16, u16), exams: Vec<Exam>) -> Script {
     let mut script = Script::live(size, &plain());
+    let kept = |records: Vec<Record>| GrowingTexts(Arc::new(Memory::new(records)));
     script.hear(Update::Started {
         model: "tiny".into(),
         dtype: "f32".into(),
         exams,
+        texts: vec![
+            kept((0..24).map(cloze).collect()),
+            kept((0..60).map(|step| sampled(100 + step / 5, step % 5)).collect()),
+        ],
     });
     script
 }
@@ -638,6 +643,10 @@ impl Terminal {
         parser.screen().contents()
     }
 
+    pub(super) fn has_sent(&self, text: &str) -> bool {
+        self.text_sent().contains(text)
+    }
+
     fn text_sent(&self) -> String {
         String::from_utf8_lossy(&self.sent.lock().unwrap()).into_owned()
     }
@@ -676,8 +685,25 @@ impl Terminal {
         }
     }
 
+    /// Closes the terminal, as a window that is closed does.
+    pub(super) fn close(&mut self) {
+        // The thread that reads holds the terminal too: it lets go with the next frame.
+        self.is_closing.store(true, Ordering::SeqCst);
+        self.type_keys("j");
+        drop(self.keyboard.take());
+        drop(self.master.take());
+    }
+
+    /// Sends the program a signal, if it is still there.
+    pub(super) fn signal(&self, name: &str) {
+        let id = self.child.process_id().unwrap().to_string();
+        let _ = std::process::Command::new("kill")
+            .args([&format!("-{name}"), &id])
+            .status();
+    }
+
     #[track_caller]
-    fn assert_left_sane(&self) {
+    pub(super) fn assert_left_sane(&self) {
         let sent = self.text_sent();
         for (mode, what) in [
             ("\u{1b}[?1049l", "alternate screen"),
@@ -738,12 +764,8 @@ fn a_closed_terminal_ends_the_program() {
     let folder = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::browse(&written(folder.path()), &[]);
     terminal.wait_for("1/45");
-    // The thread that reads holds the terminal too: it lets go with the next frame.
-    terminal.is_closing.store(true, Ordering::SeqCst);
-    terminal.type_keys("j");
-    drop(terminal.keyboard.take());
-    drop(terminal.master.take());
-    terminal.wait_for_end();
+    terminal.close();
+    assert_eq!(terminal.wait_for_end(), 129, "as a shell tells it of SIGHUP");
 }
 
 #[cfg(unix)]
@@ -752,14 +774,7 @@ fn a_request_to_end_leaves_the_terminal_sane() {
     let folder = tempfile::tempdir().unwrap();
     let mut terminal = Terminal::browse(&written(folder.path()), &[]);
     terminal.wait_for("1/45");
-    let id = terminal.child.process_id().unwrap().to_string();
-    assert!(
-        std::process::Command::new("kill")
-            .args(["-TERM", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
+    terminal.signal("TERM");
     assert_eq!(terminal.wait_for_end(), 143, "as a shell tells it of SIGTERM");
     terminal.assert_left_sane();
 }

@@ -1,13 +1,15 @@
 //! A made-up run of two exams, always the same: cloze over MMLU's subjects, five seeds over MMLU-Pro's categories.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use markbook::engine::Pulse;
 use markbook::record::{Finish, INVALID, Record, letter};
 use markbook::run::{Exam, Update};
+use markbook::trace::{Field, GrowingTexts, Texts};
 
 /// MMLU subjects, some of each category; rows of each.
 const SUBJECTS: [(&str, &str); 19] = [
@@ -110,6 +112,57 @@ pub fn started(exams: Vec<Exam>) -> Update {
         model: "SmolLM2-135M-Instruct".into(),
         dtype: "f32".into(),
         exams,
+        texts: Vec::new(),
+    }
+}
+
+/// Keeps the answers of a made-up run, as a run's folder does.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    exams: Vec<Arc<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<Arc<Record>>>);
+
+impl Keeper {
+    /// An update as the run would tell it: with the answers kept.
+    pub fn keep(&mut self, mut update: Update) -> Update {
+        match &mut update {
+            Update::Started { exams, texts, .. } => {
+                self.exams = exams.iter().map(|_| Arc::default()).collect();
+                let growing = |kept: &Arc<Kept>| GrowingTexts(Arc::clone(kept) as Arc<dyn Texts>);
+                *texts = self.exams.iter().map(growing).collect();
+            }
+            Update::Landed { exam, record } => {
+                if let Some(kept) = self.exams.get(*exam) {
+                    kept.0.lock().unwrap().push(Arc::clone(record));
+                }
+            }
+            _ => {}
+        }
+        update
+    }
+}
+
+impl Texts for Kept {
+    fn record(&self, row: usize) -> anyhow::Result<Arc<Record>> {
+        Ok(Arc::clone(&self.0.lock().unwrap()[row]))
+    }
+
+    fn scan(
+        &self,
+        field: Field,
+        wanted: &dyn Fn(usize) -> bool,
+        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
+    ) -> anyhow::Result<()> {
+        let records = self.0.lock().unwrap().clone();
+        for (row, record) in records.iter().enumerate().filter(|(row, _)| wanted(*row)) {
+            if visit(row, field.of(record)).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

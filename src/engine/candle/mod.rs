@@ -41,7 +41,7 @@ use self::kernel::{Precision, Threads, has_native_bf16, kernel_name};
 use self::model::Model;
 use self::tensor::Place;
 use self::tokenizer::Tokenizer;
-use super::{ChatTemplate, Control, Description, Engine, Local, Request, Watcher};
+use super::{ChatTemplate, Control, Description, Engine, Local, Requests, Watcher};
 
 pub use self::config::families;
 
@@ -315,8 +315,8 @@ impl Engine for CandleEngine {
         self.tokenizer.encode(prompt, true).ok().map(|tokens| tokens.len())
     }
 
-    fn run(&mut self, requests: Vec<Request>, control: &Control, watch: &mut Watcher) -> Result<()> {
-        self.last = schedule::Run::new(self, requests, control, watch)?.finish()?;
+    fn answer(&mut self, requests: &mut dyn Requests, control: &Control, watch: &mut Watcher) -> Result<()> {
+        self.last = schedule::Run::new(self, requests, control, watch).finish()?;
         Ok(())
     }
 }

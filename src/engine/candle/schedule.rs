@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::CandleEngine;
 use super::cache::{KvStore, NodeId};
 use super::forward::{Part, Scratch};
 use super::sample::{Prompt, Row};
-use super::score::Scoring;
-use crate::engine::{Ask, Control, Event, Pulse, Request, Watcher};
+use super::score::{Scoring, WINDOW};
+use crate::engine::{Ask, Control, Engine, Event, Pulse, Request, Requests, Watcher};
 
 /// How often a watcher hears from an engine that is at work.
 const PULSE_EVERY: Duration = Duration::from_millis(150);
@@ -45,6 +45,8 @@ pub struct Lane {
     /// Seconds of compute had, over the share.
     spent: f64,
     was_ready: bool,
+    /// Whether every request was given.
+    is_asked_out: bool,
 }
 
 impl Lane {
@@ -57,6 +59,7 @@ impl Lane {
 #[allow(missing_debug_implementations, reason = "it holds a closure")]
 pub struct Run<'a, 'w> {
     pub engine: &'a CandleEngine,
+    requests: &'a mut dyn Requests,
     pub control: &'a Control,
     pub watch: &'a mut Watcher<'w>,
     pub store: KvStore,
@@ -83,35 +86,21 @@ pub struct Run<'a, 'w> {
 impl<'a, 'w> Run<'a, 'w> {
     pub fn new(
         engine: &'a CandleEngine,
-        requests: Vec<Request>,
+        requests: &'a mut dyn Requests,
         control: &'a Control,
         watch: &'a mut Watcher<'w>,
-    ) -> Result<Self> {
+    ) -> Self {
         let store = KvStore::new(engine.model.config());
         let budget_tokens = (engine.kv_budget / store.bytes_per_token().max(1) as u64).max(1) as usize;
-        let mut lanes: Vec<Lane> = control.lanes.iter().map(|_| Lane::default()).collect();
-        for request in requests {
-            ensure!(
-                request.lane < lanes.len(),
-                "request {} names lane {} of {}",
-                request.id,
-                request.lane,
-                lanes.len()
-            );
-            let lane = &mut lanes[request.lane];
-            match request.ask {
-                Ask::Score { .. } => lane.scoring.ask(request),
-                Ask::Sample { .. } => lane.asked.push_back(request),
-            }
-        }
-        Ok(Run {
+        Run {
             engine,
+            requests,
             control,
             watch,
             store,
             scratch: Scratch::default(),
             logits: Vec::new(),
-            lanes,
+            lanes: control.lanes.iter().map(|_| Lane::default()).collect(),
             rows: Vec::new(),
             pulse: Pulse::default(),
             stepping_cpu_s: 0.0,
@@ -120,13 +109,34 @@ impl<'a, 'w> Run<'a, 'w> {
             pace: 400.0 * engine.threads.count() as f64,
             budget_tokens,
             failure: None,
-        })
+        }
+    }
+
+    /// Takes as many requests of each lane as are looked at together.
+    fn take_requests(&mut self) {
+        let engine = self.engine;
+        let count_tokens = |prompt: &str| engine.count_tokens(prompt);
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            while !lane.is_asked_out && lane.scoring.asked() + lane.asked.len() < WINDOW {
+                match self.requests.next(index, &count_tokens) {
+                    None => lane.is_asked_out = true,
+                    Some(request) => match request.ask {
+                        Ask::Score { .. } => lane.scoring.ask(request),
+                        Ask::Sample { .. } => lane.asked.push_back(request),
+                    },
+                }
+            }
+        }
     }
 
     /// Answers everything, or stops where the watcher breaks.
     pub fn finish(mut self) -> Result<Totals> {
         let mut flow = ControlFlow::Continue(());
-        while flow.is_continue() && (self.lanes.iter().any(Lane::waits) || !self.rows.is_empty()) {
+        while flow.is_continue() {
+            self.take_requests();
+            if self.rows.is_empty() && !self.lanes.iter().any(Lane::waits) {
+                break;
+            }
             flow = self.unit();
         }
         if flow.is_continue() {

@@ -12,7 +12,7 @@ use super::schedule::{Run, WORTH_SHARING, common_prefix};
 use crate::engine::{Event, Request};
 
 /// Requests looked at together.
-const WINDOW: usize = 256;
+pub const WINDOW: usize = 256;
 /// Rows of logits made at once.
 const LOGIT_ROWS: usize = 32;
 
@@ -28,6 +28,11 @@ pub struct Scoring {
 impl Scoring {
     pub fn ask(&mut self, request: Request) {
         self.asked.push_back(request);
+    }
+
+    /// Requests not yet looked at.
+    pub fn asked(&self) -> usize {
+        self.asked.len()
     }
 
     pub fn is_empty(&self) -> bool {

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crossterm::event::KeyCode;
+
 use crate::run::Update;
 use crate::tui::Options;
 use crate::tui::keymap::{Action, Screen};
@@ -238,6 +240,25 @@ impl App {
         self.say(format!("share of compute: {}", text.join(" : ")));
     }
 
+    /// Ctrl-C, wherever it is pressed: it asks, once more leaves, and where a run does not come to its end, ends at once.
+    pub(super) fn interrupt(&mut self) {
+        let is_asked = matches!(self.overlay, Some(Overlay::Quit));
+        if self.is_working() && self.live.as_ref().is_some_and(Live::is_stopping) {
+            self.effect(Effect::Exit(How::AtOnce));
+        } else if is_asked && self.is_working() {
+            self.overlay = None;
+            self.stop_run();
+        } else if is_asked {
+            self.effect(Effect::Exit(How::Done));
+        } else {
+            if self.overlay.is_some() {
+                // What was typed is taken back, as by Esc.
+                self.press_overlay(KeyCode::Esc.into());
+            }
+            self.quit();
+        }
+    }
+
     pub(super) fn quit(&mut self) {
         if self.is_working() || self.has_unkept_notes || self.writing.is_some() {
             self.overlay = Some(Overlay::Quit);
@@ -260,6 +281,6 @@ impl App {
         if !has_begun {
             self.effect(Effect::Exit(How::Stopped));
         }
-        self.say("stopping: answers under way are saved first…");
+        self.say("stopping at the next token; ^c ends at once");
     }
 }

@@ -149,6 +149,8 @@ pub enum How {
     Done,
     /// A run at work was stopped by the user; everything finished so far is saved.
     Stopped,
+    /// The user did not wait for a run to stop.
+    AtOnce,
     /// The terminal was closed.
     Hangup,
     /// The process was asked to end by a signal of this number.
@@ -443,6 +445,10 @@ impl App {
             return;
         }
         self.message = None;
+        if keymap::name(key) == "^c" {
+            self.interrupt();
+            return;
+        }
         if self.overlay.is_some() {
             self.press_overlay(key);
             return;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
-use crate::diagnose::repeated_tail;
-use crate::record::{Record, letter, letter_index};
+use crate::record::{INVALID, letter, letter_index};
 use crate::text::{duration, safe, thousands};
+use crate::trace::Light;
 use crate::tui::strip::{Strip, ending};
 use crate::tui::theme::Role;
 
@@ -15,6 +15,7 @@ use super::Live;
 use super::exam::{ExamState, Landed};
 use super::feed::Underway;
 use super::panes::Size;
+use super::tells::Tells;
 
 /// Lines for the latest answers of an exam, newest first, and below them those being written, on `height` lines in all.
 pub fn latest(strip: &Strip, live: &Live, exam: usize, (width, height): Size) -> Vec<Line<'static>> {
@@ -73,7 +74,7 @@ const WIDE: usize = 104;
 const ID: usize = 5;
 
 fn answer(strip: Strip<'_>, live: &Live, state: &ExamState, landed: &Landed, width: usize) -> Line<'static> {
-    let record = &landed.record;
+    let row = live.landing.rows().light(landed.row as usize);
     let strip = if width >= WIDE {
         let since = landed.at.saturating_sub(live.began);
         strip.put(format!("{:>7}  ", duration(since)), Role::Dim)
@@ -81,24 +82,16 @@ fn answer(strip: Strip<'_>, live: &Live, state: &ExamState, landed: &Landed, wid
         strip
     };
     let asked = Asked {
-        question_id: record.question_id,
-        attempt: record.attempt,
-        seed: record.seed,
-        subject: place(record),
+        question_id: row.question_id,
+        attempt: i64::from(row.attempt),
+        seed: row.seed,
+        subject: row.subject,
     };
     let strip = name(strip, state, &asked, width);
-    let strip = outcome(strip, record, width);
-    match (&record.logprobs, state.exam.is_cloze) {
-        (Some(logprobs), true) => log_likelihoods(strip, record, logprobs, width).line(),
-        _ => output(strip, live, record, width).line(),
-    }
-}
-
-fn place(record: &Record) -> &str {
-    if record.subject.is_empty() {
-        &record.category
-    } else {
-        &record.subject
+    let strip = outcome(strip, &row, width);
+    match &landed.tells {
+        Tells::Scores(scores) => log_likelihoods(strip, &row, scores, width).line(),
+        tells => output(strip, tells, width).line(),
     }
 }
 
@@ -128,22 +121,22 @@ fn name<'a>(strip: Strip<'a>, state: &ExamState, asked: &Asked, width: usize) ->
     strip.field(asked.subject, room, Role::Plain).text(" ")
 }
 
-fn outcome<'a>(strip: Strip<'a>, record: &Record, width: usize) -> Strip<'a> {
+fn outcome<'a>(strip: Strip<'a>, row: &Light, width: usize) -> Strip<'a> {
     let is_wide = width >= WIDE;
-    let (mark, role) = match (record.is_invalid(), record.correct) {
+    let (mark, role) = match (row.pick == INVALID, row.correct) {
         (true, _) => (if is_wide { "[invalid]" } else { "!" }.to_owned(), Role::Invalid),
-        (false, true) => (format!("{} ok", safe::one_line(&record.pick, 3, true)), Role::Correct),
-        (false, false) => (format!("{} x", safe::one_line(&record.pick, 3, true)), Role::Wrong),
+        (false, true) => (format!("{} ok", safe::one_line(row.pick, 3, true)), Role::Correct),
+        (false, false) => (format!("{} x", safe::one_line(row.pick, 3, true)), Role::Wrong),
     };
     let room = if is_wide { 9 } else { 4 };
-    let key = safe::one_line(&record.answer, 3, true);
+    let key = safe::one_line(row.answer, 3, true);
     strip
         .field(&mark, room, role)
         .put(format!(" key {key:<1}  "), Role::Dim)
 }
 
 /// Log-likelihoods of all options where they fit, else those of the pick and of the key (or the runner-up).
-fn log_likelihoods<'a>(strip: Strip<'a>, record: &Record, logprobs: &[f32], width: usize) -> Strip<'a> {
+fn log_likelihoods<'a>(strip: Strip<'a>, row: &Light, logprobs: &[f32], width: usize) -> Strip<'a> {
     let shown = |index: usize| {
         let name = letter(index).unwrap_or('?');
         format!("{name} {:5.2}  ", logprobs[index])
@@ -153,9 +146,9 @@ fn log_likelihoods<'a>(strip: Strip<'a>, record: &Record, logprobs: &[f32], widt
     let indices = if all.len() * 9 <= room + 2 {
         all
     } else {
-        telling_pair(record, logprobs)
+        telling_pair(row, logprobs)
     };
-    let pick = letter_index(&record.pick);
+    let pick = letter_index(row.pick);
     let mut strip = strip;
     for index in indices {
         let text = shown(index);
@@ -170,41 +163,30 @@ fn log_likelihoods<'a>(strip: Strip<'a>, record: &Record, logprobs: &[f32], widt
 }
 
 /// The pick, and the key or, where the pick is the key, the next best.
-fn telling_pair(record: &Record, logprobs: &[f32]) -> Vec<usize> {
-    let Some(pick) = letter_index(&record.pick).filter(|pick| *pick < logprobs.len()) else {
+fn telling_pair(row: &Light, logprobs: &[f32]) -> Vec<usize> {
+    let Some(pick) = letter_index(row.pick).filter(|pick| *pick < logprobs.len()) else {
         return Vec::new();
     };
-    let key = letter_index(&record.answer).filter(|key| *key < logprobs.len() && *key != pick);
+    let key = letter_index(row.answer).filter(|key| *key < logprobs.len() && *key != pick);
     let others = (0..logprobs.len()).filter(|index| *index != pick);
     let next = others.max_by(|a, b| logprobs[*a].total_cmp(&logprobs[*b]));
     [Some(pick), key.or(next)].into_iter().flatten().collect()
 }
 
 /// The part of an output that tells most: its match, its folded loop, or its end.
-fn output<'a>(strip: Strip<'a>, live: &Live, record: &Record, width: usize) -> Strip<'a> {
+fn output<'a>(strip: Strip<'a>, tells: &Tells, width: usize) -> Strip<'a> {
     let theme = strip.theme;
     let room = width.saturating_sub(strip.width());
-    let text = record.reasoning.as_str();
-    if text.trim().is_empty() {
-        return strip.put(if room >= 7 { "(empty)" } else { "" }, Role::Dim);
+    match tells {
+        Tells::Scores(_) | Tells::Nothing => strip.put(if room >= 7 { "(empty)" } else { "" }, Role::Dim),
+        Tells::Match { text, at } => lit(strip, text, at.clone(), room),
+        Tells::Loop { text, count } => {
+            let mark = theme.folded(count.saturating_sub(1));
+            let shown = ending(text, room.saturating_sub(mark.width() + 1), theme.ascii);
+            strip.text(shown).text(" ").put(mark, Role::Evidence)
+        }
+        Tells::End(text) => strip.text(ending(text, room, theme.ascii)),
     }
-    if !record.is_invalid()
-        && let Some(found) = live.rule.read(text).found
-        // A run may read by another rule; what did not give the pick is not lit.
-        && text.get(found.letter.clone()) == Some(record.pick.as_str())
-    {
-        return lit(strip, text, found.whole, room);
-    }
-    if let Some(tail) = repeated_tail(text) {
-        let mark = theme.folded(tail.count.saturating_sub(1));
-        let shown = ending(
-            &text[..tail.start + tail.unit],
-            room.saturating_sub(mark.width() + 1),
-            theme.ascii,
-        );
-        return strip.text(shown).text(" ").put(mark, Role::Evidence);
-    }
-    strip.text(ending(text, room, theme.ascii))
 }
 
 /// The match between its marks, with what stands before it as far as there is room, and a little of what follows.

@@ -1,7 +1,7 @@
 //! What several attempts at each question say together: seeds, vote, any, and whether they differ at all.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use crate::record::Record;
 use crate::stats::{Grouped, Tally, Vote, Votes, mean, sample_std};
@@ -11,8 +11,8 @@ use crate::trace::Rows;
 #[derive(Debug, Default)]
 struct Question {
     rows: Vec<u32>,
-    /// Answers that have a text.
-    texts: Vec<Arc<Record>>,
+    /// Hashes of the outputs that have a text.
+    texts: Vec<u64>,
 }
 
 /// The attempts of an exam, by question.
@@ -48,7 +48,7 @@ impl Attempts {
     }
 
     /// Counts an answer, which is `row` of `rows`.
-    pub fn add(&mut self, record: &Arc<Record>, rows: &Rows, row: u32) {
+    pub fn add(&mut self, record: &Record, rows: &Rows, row: u32) {
         let planned = self.planned();
         if let Some(seed) = record.seed {
             self.by_seed
@@ -60,13 +60,10 @@ impl Attempts {
             return;
         }
         if !record.reasoning.is_empty() {
+            let text = BuildHasherDefault::<DefaultHasher>::default().hash_one(&record.reasoning);
             self.pairs += question.texts.len();
-            self.identical += question
-                .texts
-                .iter()
-                .filter(|other| other.reasoning == record.reasoning)
-                .count();
-            question.texts.push(Arc::clone(record));
+            self.identical += question.texts.iter().filter(|other| **other == text).count();
+            question.texts.push(text);
         }
         if question.rows.len() == planned {
             self.votes.add(&Vote::of(rows, question.rows.iter().copied()));
@@ -94,7 +91,7 @@ mod tests {
         let mut attempts = Attempts::new(&[42, 43, 44]);
         let mut rows = Rows::default();
         for (row, (question_id, attempt, pick, text)) in answers.iter().enumerate() {
-            let record = Arc::new(Record {
+            let record = Record {
                 question_id: *question_id,
                 attempt: *attempt,
                 seed: Some(42 + attempt),
@@ -102,7 +99,7 @@ mod tests {
                 correct: *pick == "A",
                 reasoning: text.clone(),
                 ..Record::default()
-            });
+            };
             rows.push_record(&record);
             attempts.add(&record, &rows, row as u32);
         }

@@ -1,6 +1,5 @@
 //! One exam at work: counts that grow with each answer, its feed, its pace.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diagnose::{Answer, diagnose};
@@ -14,6 +13,7 @@ use crate::trace::Rows;
 
 use super::attempts::Attempts;
 use super::feed::{Feed, Running};
+use super::tells::Tells;
 use super::tempo::{Left, Pace, Step, ToCome, Tokens};
 
 /// A category or subject.
@@ -28,8 +28,10 @@ pub struct Group {
 /// An answer and when it landed, since the start.
 #[derive(Debug, Clone)]
 pub struct Landed {
-    pub record: Arc<Record>,
+    /// The row of all rows that it is.
+    pub row: u32,
     pub at: Duration,
+    pub tells: Tells,
 }
 
 /// What the live screen knows of one exam.
@@ -110,7 +112,7 @@ impl ExamState {
     }
 
     /// Counts an answer, which is `row` of all `rows`.
-    pub fn land(&mut self, record: &Arc<Record>, (rows, row): (&Rows, u32), rule: &Rule, now: Duration) {
+    pub fn land(&mut self, record: &Record, (rows, row): (&Rows, u32), rule: &Rule, now: Duration) {
         self.attempts.add(record, rows, row);
         let tally = Tally::one(record.correct, record.is_invalid());
         let subject = if record.subject.is_empty() {
@@ -136,8 +138,9 @@ impl ExamState {
             .end(record.question_id, usize::try_from(record.attempt).unwrap_or(0));
         self.feed.add();
         self.landed.push(Landed {
-            record: Arc::clone(record),
+            row,
             at: now,
+            tells: Tells::of(record, rule, self.exam.is_cloze),
         });
     }
 

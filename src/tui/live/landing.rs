@@ -1,11 +1,15 @@
-//! What has landed, as a trace that grows: for browsing, filtering and exporting while the run goes on.
+//! What has landed, as a trace that grows: for browsing, filtering and exporting while the run goes on. Light columns are in
+//! memory, texts stay where the run keeps them.
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+
 use crate::record::Record;
-use crate::trace::{Memory, Rows, Trace};
+use crate::trace::{Field, GrowingTexts, Rows, Texts, Trace};
 
 /// What the trace of a run is that goes on.
 pub const AT_WORK: &str = "a run at work";
@@ -14,9 +18,7 @@ pub const AT_WORK: &str = "a run at work";
 #[derive(Debug, Default)]
 pub struct Landing {
     rows: Rows,
-    texts: Arc<Memory>,
-    /// Exam of each row, and which of the exam's rows it is.
-    places: Vec<(usize, usize)>,
+    texts: Arc<Landed>,
     /// Rows of each exam.
     exams: Vec<Vec<u32>>,
     /// Rows that were given out, and when.
@@ -24,16 +26,34 @@ pub struct Landing {
     told_at: Duration,
 }
 
+/// The texts of the rows, read from their exams'.
+#[derive(Debug, Default)]
+struct Landed {
+    exams: Vec<GrowingTexts>,
+    /// Exam of each row, and which of the exam's rows it is.
+    places: RwLock<Vec<(u32, u32)>>,
+}
+
 impl Landing {
-    pub fn push(&mut self, exam: usize, record: &Arc<Record>) -> u32 {
+    /// Nothing yet, of exams whose answers are to be read there.
+    pub fn new(texts: &[GrowingTexts]) -> Landing {
+        Landing {
+            texts: Arc::new(Landed {
+                exams: texts.to_vec(),
+                places: RwLock::default(),
+            }),
+            ..Landing::default()
+        }
+    }
+
+    pub fn push(&mut self, exam: usize, record: &Record) -> u32 {
         if self.exams.len() <= exam {
             self.exams.resize(exam + 1, Vec::new());
         }
         let row = self.rows.len() as u32;
-        self.places.push((exam, self.exams[exam].len()));
+        self.texts.push(exam, self.exams[exam].len());
         self.exams[exam].push(row);
         self.rows.push_record(record);
-        self.texts.push(Arc::clone(record));
         row
     }
 
@@ -48,11 +68,8 @@ impl Landing {
 
     /// Of rows of the trace, those of one exam, as its own rows, in order of landing.
     pub fn of_exam(&self, exam: usize, rows: &[u32]) -> Vec<usize> {
-        let places = rows.iter().filter_map(|row| self.places.get(*row as usize));
-        let mut own: Vec<usize> = places
-            .filter(|(other, _)| *other == exam)
-            .map(|(_, row)| *row)
-            .collect();
+        let places = rows.iter().filter_map(|row| self.texts.place(*row as usize));
+        let mut own: Vec<usize> = places.filter(|(other, _)| *other == exam).map(|(_, row)| row).collect();
         own.sort_unstable();
         own
     }
@@ -65,16 +82,56 @@ impl Landing {
         }
         self.told = self.rows.len();
         self.told_at = now;
-        Some(Trace {
-            name: name.to_owned(),
-            path,
-            kind: AT_WORK.to_owned(),
-            rows: self.rows.clone(),
-            texts: Arc::clone(&self.texts) as Arc<dyn crate::trace::Texts>,
-            manifest: None,
-            notices: Vec::new(),
-            rule: None,
-            members: Vec::new(),
-        })
+        let mut trace = Trace::from_records(name, AT_WORK, Vec::new());
+        trace.path = path;
+        trace.rows = self.rows.clone();
+        trace.texts = Arc::clone(&self.texts) as Arc<dyn Texts>;
+        Some(trace)
+    }
+}
+
+impl Landed {
+    fn push(&self, exam: usize, row: usize) {
+        self.places
+            .write()
+            .expect("no reader panics while it holds the lock")
+            .push((exam as u32, row as u32));
+    }
+
+    fn place(&self, row: usize) -> Option<(usize, usize)> {
+        let places = self.places.read().expect("no writer panics while it holds the lock");
+        places.get(row).map(|(exam, row)| (*exam as usize, *row as usize))
+    }
+
+    fn texts(&self, exam: usize) -> Result<&dyn Texts> {
+        let texts = self.exams.get(exam).context("the run keeps no texts of this exam")?;
+        Ok(&*texts.0)
+    }
+}
+
+impl Texts for Landed {
+    fn record(&self, row: usize) -> Result<Arc<Record>> {
+        let (exam, row) = self.place(row).with_context(|| format!("row {row} has not landed"))?;
+        self.texts(exam)?.record(row)
+    }
+
+    fn scan(
+        &self,
+        field: Field,
+        wanted: &dyn Fn(usize) -> bool,
+        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let rows = self
+            .places
+            .read()
+            .expect("no writer panics while it holds the lock")
+            .len();
+        for row in (0..rows).filter(|row| wanted(*row)) {
+            let record = self.record(row)?;
+            if visit(row, field.of(&record)).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod full;
 mod landing;
 mod panes;
 mod side;
+mod tells;
 pub(crate) mod tempo;
 pub mod watch;
 
@@ -123,7 +124,13 @@ impl Live {
         self.tick(now);
         match update {
             Update::Status(text) => self.status.clone_from(text),
-            Update::Started { model, dtype, exams } => {
+            Update::Started {
+                model,
+                dtype,
+                exams,
+                texts,
+            } => {
+                self.landing = Landing::new(texts);
                 self.model.clone_from(model);
                 self.dtype.clone_from(dtype);
                 self.exams = exams.iter().map(|exam| ExamState::new(exam, now)).collect();

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::*;
-use crate::engine::{Ask, Event, Finish, Sampling, Scores};
+use crate::engine::{Ask, Event, Finish, Request, Sampling, Scores};
 use crate::shared::shared_path as shared;
 
 fn real_model() -> Option<PathBuf> {
