@@ -340,8 +340,10 @@ mod tests {
                 .append(&record(question, attempt))
                 .or_else(|error| if folder.is_finished() { Ok(false) } else { Err(error) })?;
         }
-        if !folder.is_finished() {
-            folder.finish(&planned())?;
+        if folder.is_finished() {
+            resumed.manifest.write(path)?;
+        } else {
+            folder.finish(&resumed.manifest)?;
         }
         let mut keys = Vec::new();
         parquet::each_record(&path.join(RECORDS), &mut |record| {

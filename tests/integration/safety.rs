@@ -240,7 +240,7 @@ fn on_terminal(bench: &Bench, words: &[&str]) -> Terminal {
 fn long_run<'a>(bench: &'a Bench, out: &'a str) -> Vec<&'a str> {
     let mut words = bench.run_words("mmlu_pro", out);
     words.retain(|word| *word != "--plain");
-    words.extend(["--max-tokens", "3000"]);
+    words.extend(["--max-tokens", "300"]);
     words
 }
 
@@ -484,7 +484,7 @@ fn a_second_signal_without_a_screen_ends_at_once_with_its_number() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
         let out = bench.path(name);
         let mut words = bench.run_words("mmlu_pro", out.to_str().unwrap());
-        words.extend(["--max-tokens", "3000"]);
+        words.extend(["--max-tokens", "300"]);
         let mut child = bench
             .command(&words)
             .stderr(Stdio::null())

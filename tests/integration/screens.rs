@@ -716,8 +716,9 @@ impl Terminal {
                 "{what} is left on"
             );
         }
+        let hidden = sent.rfind("\u{1b}[?25l");
         assert!(
-            sent.rfind("\u{1b}[?25h") > sent.rfind("\u{1b}[?25l"),
+            hidden.is_none() || sent.rfind("\u{1b}[?25h") > hidden,
             "the cursor is left hidden"
         );
     }
