@@ -11,7 +11,7 @@ use super::runs::{stamp, without_stamp};
 use super::task::Task;
 use super::told;
 use crate::extract::argmax::ArgMax;
-use crate::rows::texts::literal;
+use crate::record::{Record, letter, letter_index};
 use crate::rows::texts::literal;
 
 const SCORED: u16 = 1;
