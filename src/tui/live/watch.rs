@@ -48,9 +48,10 @@ impl Watch {
     /// The answer once it has landed: the exam, and which of its answers in the order of landing.
     pub fn landed(&self, live: &Live) -> Option<(usize, usize)> {
         let landed = &live.exams.get(self.exam)?.landed;
+        let rows = live.landing.rows();
         let is_it = |answer: &super::exam::Landed| {
-            let record = &answer.record;
-            record.question_id == self.question_id && usize::try_from(record.attempt) == Ok(self.attempt)
+            let at = answer.row as usize;
+            rows.question_id[at] == self.question_id && usize::from(rows.attempt[at]) == self.attempt
         };
         Some((self.exam, landed.iter().rposition(is_it)?))
     }
@@ -70,10 +71,11 @@ impl Watch {
                 let title = format!("{name} · being written · {tokens}{looping}");
                 (title, underway.text.as_str(), "j/k scroll · Esc back")
             }
-            (None, Some((_, row))) => {
-                let text = state.landed[row].record.reasoning.as_str();
-                (format!("{name} · landed"), text, "⏎ opens it · Esc back")
-            }
+            (None, Some(_)) => (
+                format!("{name} · landed"),
+                "it is written to its end",
+                "⏎ opens it · Esc back",
+            ),
             (None, None) => (format!("{name} · no longer written"), "", "Esc back"),
         };
         let window = (size.0.saturating_sub(8), size.1.saturating_sub(4));
