@@ -10,7 +10,7 @@ use super::task::Task;
 use super::{MMLU_GROUPS, Part};
 use crate::benchmark::hash::python_float;
 use crate::benchmark::mmlu::CATEGORIES;
-use crate::stats::{Tally, mean_stderr, micro_mean, pooled_stderr};
+use crate::stats::{Tally, micro_mean, pooled_stderr};
 
 /// The whole file.
 #[derive(Serialize)]
@@ -247,7 +247,7 @@ fn scores_of(task: &Task, alias: &str) -> Value {
     entry.insert("alias".into(), alias.into());
     entry.insert("sample_len".into(), task.len().into());
     for counted in &task.tallies {
-        let figures = (micro_mean(&[counted.tally]), mean_stderr(counted.tally));
+        let figures = (micro_mean(&[counted.tally]), counted.stderr());
         tell(counted.metric, &counted.filter, figures, &mut entry);
     }
     entry.into()

@@ -12,7 +12,7 @@ use super::{MMLU_GROUPS, Part, sample};
 use crate::benchmark::hash::{Layout, python_json, task_hash};
 use crate::benchmark::mmlu::category_of;
 use crate::record::Record;
-use crate::stats::Tally;
+use crate::stats::{Tally, sample_std};
 
 /// Rows read at a time.
 const TOGETHER: usize = 256;
@@ -37,6 +37,15 @@ pub(super) struct Counted {
     pub filter: String,
     pub metric: &'static str,
     pub tally: Tally,
+    /// 1 or 0 of each sample in its order, which the last digit of the error depends on.
+    scores: Vec<f64>,
+}
+
+impl Counted {
+    /// The harness's `mean_stderr`; `None` of a single sample.
+    pub fn stderr(&self) -> Option<f64> {
+        sample_std(&self.scores).map(|spread| spread / (self.scores.len() as f64).sqrt())
+    }
 }
 
 /// The tasks of a part, MMLU's in the order of the harness's groups.
@@ -145,11 +154,15 @@ impl Task {
                 .iter_mut()
                 .find(|counted| counted.filter == filter && counted.metric == metric);
             match known {
-                Some(counted) => counted.tally += one,
+                Some(counted) => {
+                    counted.tally += one;
+                    counted.scores.push(f64::from(u8::from(is_right)));
+                }
                 None => self.tallies.push(Counted {
                     filter: filter.to_owned(),
                     metric,
                     tally: one,
+                    scores: vec![f64::from(u8::from(is_right))],
                 }),
             }
         }
