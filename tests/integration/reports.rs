@@ -419,6 +419,16 @@ fn frames_by_column_by_row_key_and_with_a_column_a_model_open() {
 }
 
 #[test]
+fn formats_of_other_tools_give_their_own_counts_under_their_own_names() {
+    hold(&["t2-fmt-", "t2-lab-", "t2-lm-"]);
+}
+
+#[test]
+fn what_is_exported_opens_again() {
+    hold(&["t2-exp-001"]);
+}
+
+#[test]
 fn a_map_is_tried_before_it_is_offered_and_compare_takes_one() {
     hold(&["t2-sug-", "t2-cmp-"]);
 }
