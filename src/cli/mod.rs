@@ -24,6 +24,7 @@ use clap::Parser;
 use crate::files;
 use crate::hub::without_passwords;
 use crate::stop::Stop;
+use crate::text::safe::lines;
 use crate::text::safe_line;
 use args::{Cli, Command};
 
@@ -59,8 +60,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            if !error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            // What a shell made of `*` may hold anything.
+            say::tell_part(lines(&error.render().to_string()));
+            return ExitCode::from(2);
         }
     };
     match carry_out(cli) {
