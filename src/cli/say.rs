@@ -35,13 +35,14 @@ pub(crate) fn say(line: impl Display) -> Result<()> {
         .context("cannot write to standard output")
 }
 
-/// How a command ends whose result was printed, or not: a reader that went away (`| head`) changes nothing.
+/// How a command ends whose result was printed, or not: a reader that went away (`| head`) changes nothing, nor does a
+/// terminal that is gone where a signal ended the command.
 ///
 /// # Errors
 /// When the result could not be written for another reason.
 pub(crate) fn ended(printed: Result<()>, end: End) -> Result<End> {
     match printed {
-        Err(error) if !is_unheard(&error) => Err(error),
+        Err(error) if !is_unheard(&error) && !matches!(end, End::Signal(_)) => Err(error),
         _ => Ok(end),
     }
 }
