@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     let request = Request {
         id: 0,
         lane: 0,
-        prompt: rendered.prompt,
+        prompt: rendered.prompt.into(),
         add_special_tokens: true,
         ask: Ask::Score {
             continuations: rendered.continuations.clone(),

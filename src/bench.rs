@@ -92,7 +92,7 @@ fn request(id: usize, prompt: String, ask: Ask) -> Request {
     Request {
         id,
         lane: 0,
-        prompt,
+        prompt: prompt.into(),
         add_special_tokens: true,
         ask,
     }

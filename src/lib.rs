@@ -1,11 +1,28 @@
 //! markbook: run language models through MMLU and MMLU-Pro, and read every answer they gave.
 //!
+//! This page is for who carries on: the road of a question, who may use whom, what runs beside what, what lies on disk, and
+//! where to go to add something.
+//!
+//! # The road of a question
+//!
 //! Text goes down one road; everything else looks at what it left behind.
 //!
 //! ```text
 //! benchmark ─▶ prompt ─▶ engine ─▶ extract ─▶ record ─▶ store ─▶ stats · compare · filter · export · tui
 //! import (other tools' traces) ──────────────────────────▲
 //! ```
+//!
+//! 1. [`benchmark`] reads a set into questions, puts each into words by a style, to the byte, and takes the harness's hashes.
+//! 2. [`run`] asks an engine for the answers that are missing, lane by lane (a lane is an exam), each prompt made when its
+//!    turn has come.
+//! 3. [`engine`] answers in any order: our own decoder over candle's tensors, a server (`remote`), or canned answers
+//!    (`scripted`). [`engine::open`] is the only door; nothing outside knows candle or HTTP.
+//! 4. [`extract`] reads the letter by a rule and says where it stood; scored letters are compared by `argmax`.
+//! 5. [`record`] is one answer; [`store`] keeps it in a run folder's journal at once, and as parquet when all are there.
+//! 6. A [`trace`] is what looks at answers share: light columns in memory ([`trace::Rows`]), texts on demand
+//!    ([`trace::Texts`]). [`import`] gives the same view of other tools' files, so nothing above can tell them apart.
+//! 7. [`stats`] counts (nothing else does), [`filter`] selects, [`diagnose`] says why a row is unreadable, [`compare`] pairs two
+//!    runs, [`check`] looks for what is wrong, [`export`] writes a slice, [`tui`] and [`cli`] show it.
 //!
 //! # Floors
 //!
@@ -14,15 +31,52 @@
 //! ```text
 //! 9  cli
 //! 8  tui
-//! 7  bench check
-//! 6  export filter import rescore run
+//! 7  bench check export
+//! 6  filter import rescore run
 //! 5  benchmark compare diagnose joined store
 //! 4  notes parquet stats
 //! 3  engine trace
 //! 2  hub jinja record
 //! 1  extract files
-//! 0  guard json text
+//! 0  guard json stop text
 //! ```
+//!
+//! # What runs beside what
+//!
+//! - The screen's loop (`tui`): one `Event` in, state changed, an effect out; then one frame is drawn. It never waits.
+//! - The worker (`tui::worker`): selects, sorts, searches, counts and fetches texts; answers come back as events.
+//! - The engine's thread (`cli::sit`): `run::execute`, a plain function. It tells `Update`s over a channel and asks after each
+//!   whether to go on; `--plain` hears the same ones without a thread.
+//! - A server's requests are futures on a runtime of that thread; computing threads belong to the decoder alone.
+//! - The hub's transfers and the watcher of signals (`stop`) have threads of their own. Nothing else starts one.
+//!
+//! # What lies on disk
+//!
+//! - A run folder: `run.json` ([`store::Manifest`], whatever moves a score), `journal.jsonl` while it runs (one finished answer
+//!   a line), `records.parquet` when done (written aside, renamed; the journal goes last). Column names are the README's;
+//!   fields are added, never renamed, and old manifests are read.
+//! - The data directory (`$MARKBOOK_HOME`, else the platform's): `runs/`, `models/`, `notes/` (marks and notes by a trace's
+//!   fingerprint), `cache/` (indices of large files, diagnoses, roundings). Each cache file carries a layout, the program that
+//!   wrote it, the identity of what it was made from and a sum over its bytes ([`files`]); what does not fit is made anew, so
+//!   there is nothing to migrate and all of `cache/` may be deleted.
+//!
+//! # To add …
+//!
+//! | a … | go to |
+//! |---|---|
+//! | prompt style | one entry of `STYLES` in `benchmark/mmlu.rs`, `mmlu_pro.rs` or `custom.rs`; a README row |
+//! | extraction rule | one entry of `ALL` in `extract/named.rs`; a README row |
+//! | benchmark | `benchmark/NAME.rs`, one line in `benchmark::ALL` |
+//! | format to open | `import/NAME.rs` (`sniff` and a `Layout`), one line in `import::ALL`, a README row |
+//! | format to write | `export/NAME.rs`, one line in `export::ALL` |
+//! | filter word | `WORDS` and `Test` in `filter/mod.rs`, its reading in `filter/parse.rs`, what it holds of in `filter/select.rs` |
+//! | key | one row of the table in `tui/keymap.rs`: help, key line and README follow from it |
+//! | screen | a folder under `tui/`, its variant of `Screen`, its arms in `tui/app/` |
+//! | record column | `record.rs`, `parquet/write.rs` and `read.rs`, `import/own_row.rs`; a README name |
+//! | statistic | `stats/sum.rs`, so that every place that shows it has the same digits |
+//! | model family | `FAMILIES` and its function in `engine/candle/config.rs`; switches in `decoder.rs` where its block differs; a tiny reference model proves it (`bench --check-models`) |
+//! | kind of server | one entry of `ALL` in `engine/remote/kinds.rs`; what the handshake cannot find out by itself in `handshake.rs` |
+//! | engine | a module of `engine/` with an `impl Engine`, a variant of `engine::Spec`, one of `engine::Description` |
 
 pub mod bench;
 pub mod benchmark;

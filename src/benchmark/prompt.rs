@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, bail};
 
-use crate::engine::ChatTemplate;
+use crate::engine::{ChatTemplate, Prompt, Turn};
+use crate::json::{Layout, python_json};
 use crate::text::is_python_space;
 
 use super::chat::Chat;
@@ -18,6 +19,8 @@ pub struct PromptPlan {
     pub shots: usize,
     /// The model's chat template, where prompts are to be chats.
     pub chat: Option<ChatTemplate>,
+    /// Prompts are chats that go in turns: the engine's other side has the template.
+    pub as_turns: bool,
     pub chat_shots: ChatShots,
     /// Goes before the style's own description.
     pub system: Option<String>,
@@ -52,7 +55,10 @@ pub struct Message {
 /// A prompt, with what the harness would hash of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
+    /// As it is sent; of a chat that goes in turns, their JSON as the harness hashes it.
     pub prompt: String,
+    /// The turns, where they are sent as such.
+    pub turns: Option<Vec<Turn>>,
     /// Texts to be scored after the prompt; none where the model writes.
     pub continuations: Vec<String>,
     pub target: String,
@@ -72,6 +78,16 @@ pub enum SystemTurn {
     Refused(String),
     /// The template took it and printed nothing of it.
     Ignored,
+}
+
+impl Rendered {
+    /// What the engine is asked.
+    pub fn asked(&self) -> Prompt {
+        match &self.turns {
+            Some(turns) => Prompt::Chat(turns.clone()),
+            None => Prompt::Text(self.prompt.clone()),
+        }
+    }
 }
 
 impl SystemTurn {
@@ -110,6 +126,13 @@ impl Message {
         }
     }
 
+    fn turn(&self) -> Turn {
+        Turn {
+            role: self.role.name().to_owned(),
+            content: self.content.clone(),
+        }
+    }
+
     fn into_text(self) -> String {
         self.content + self.delimiter
     }
@@ -122,9 +145,15 @@ impl PromptPlan {
             style,
             shots,
             chat: None,
+            as_turns: false,
             chat_shots: ChatShots::Turn,
             system: None,
         }
+    }
+
+    /// Whether prompts are chats, by a template or as turns.
+    pub fn is_chat(&self) -> bool {
+        self.chat.is_some() || self.as_turns
     }
 
     /// The prompt template's full text, for the manifest.
@@ -133,10 +162,10 @@ impl PromptPlan {
         if let Some(system) = &self.system {
             text = format!("{system}\n\n{text}");
         }
-        match (&self.chat, self.chat_shots) {
-            (None, _) => text,
-            (Some(_), ChatShots::Turn) => text + "\n(chat: the description as system turn, all else in one user turn)",
-            (Some(_), ChatShots::Turns) => {
+        match (self.is_chat(), self.chat_shots) {
+            (false, _) => text,
+            (true, ChatShots::Turn) => text + "\n(chat: the description as system turn, all else in one user turn)",
+            (true, ChatShots::Turns) => {
                 text + "\n(chat: the description as system turn, examples as turns of user and assistant)"
             }
         }
@@ -172,14 +201,19 @@ impl<'a> Prompter<'a> {
     pub fn render_with(&self, question: &Question, shots: usize) -> Result<Rendered> {
         let style = self.plan.style;
         let messages = self.messages_with(question, shots);
-        let (prompt, system) = match &self.chat {
-            None => (messages.into_iter().map(Message::into_text).collect(), SystemTurn::None),
-            Some(chat) => chat
+        let turns = self
+            .plan
+            .as_turns
+            .then(|| messages.iter().map(Message::turn).collect::<Vec<_>>());
+        let (prompt, system) = match (&turns, &self.chat) {
+            (Some(turns), _) => (turns_json(turns), SystemTurn::None),
+            (None, None) => (messages.into_iter().map(Message::into_text).collect(), SystemTurn::None),
+            (None, Some(chat)) => chat
                 .render(&messages)
                 .with_context(|| format!("question {}", question.id))?,
         };
         // With a chat template the harness scores the bare letter: nothing stands between turn and answer.
-        let delimiter = if self.chat.is_some() { "" } else { style.delimiter };
+        let delimiter = if self.plan.is_chat() { "" } else { style.delimiter };
         let target = match style.target {
             Target::Stored => question.stored_answer.clone(),
             Target::Letter => question.answer.clone(),
@@ -190,6 +224,7 @@ impl<'a> Prompter<'a> {
             prompt_hash: hash_text(&prompt),
             target_hash: hash_text(&target),
             prompt,
+            turns,
             target,
             system,
         })
@@ -220,7 +255,7 @@ impl<'a> Prompter<'a> {
             push_example(&mut messages, style, example);
         }
         messages.push(Message::new(Role::User, style.lay_out(style.block, question), ""));
-        if self.plan.chat.is_some() && self.plan.chat_shots == ChatShots::Turn {
+        if self.plan.is_chat() && self.plan.chat_shots == ChatShots::Turn {
             let turn = messages.drain(first_turn..).map(Message::into_text).collect();
             messages.push(Message::new(Role::User, turn, ""));
         }
@@ -243,6 +278,15 @@ fn push_example(messages: &mut Vec<Message>, style: &Style, example: &Question) 
             messages.push(Message::new(Role::Assistant, answer, style.separator));
         }
     }
+}
+
+/// A chat as the harness's own chat models hash it: `json.dumps(turns, ensure_ascii=False)`
+/// (`TemplateAPI.apply_chat_template`).
+fn turns_json(turns: &[Turn]) -> String {
+    let turns = turns
+        .iter()
+        .map(|turn| serde_json::json!({"role": turn.role, "content": turn.content}));
+    python_json(&turns.collect(), Layout::OneLine)
 }
 
 /// The harness's `maybe_delimit`: a blank line between two texts unless white space already parts them.
@@ -306,4 +350,25 @@ fn subjects_with(dataset: &Dataset, shots: usize) -> Vec<&str> {
             .is_some_and(|examples| examples.len() >= shots)
     };
     dataset.subjects().into_iter().filter(enough).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_hash_as_the_harness_hashes_those_of_its_chat_models() {
+        let turn = |role: &str, content: &str| Turn {
+            role: role.into(),
+            content: content.into(),
+        };
+        let turns = [
+            turn("system", "Solve é \"x\"\n\t\u{2028}"),
+            turn("user", "Q \\ 1\u{7f}\u{1}"),
+        ];
+        assert_eq!(
+            hash_text(&turns_json(&turns)),
+            "fe82607606926239b0eb32018958f012f78f6da417718ab9c4ed55c2eb632038"
+        );
+    }
 }

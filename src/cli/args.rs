@@ -147,12 +147,19 @@ Examples:
   markbook bench --model smollm2-135m --rounding --data ./mmlu --per-subject 10
   markbook bench --check-models tiny-models")]
     Bench(BenchArgs),
+    /// Try what a server can: how exactly it scores letters, whether seeds, top_k and stop texts reach its sampler
+    #[command(after_help = "\
+Examples:
+  markbook probe --model llama-server: --base-url http://127.0.0.1:8080
+  markbook probe --model vllm:Qwen/Qwen3-8B --base-url http://gpu1:8000/v1 --json")]
+    Probe(ProbeArgs),
 }
 
 /// What a run and the demo share.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// smollm2-135m, a folder (config.json + safetensors + tokenizer.json), a .gguf file, or a hub id, ORG/NAME[@REVISION]
+    /// smollm2-135m, a folder (config.json + safetensors + tokenizer.json), a .gguf file, or a hub id, ORG/NAME[@REVISION];
+    /// or a server's: KIND:NAME (vllm, sglang, llama-server, ollama, tgi, lmstudio, openai, openrouter, api)
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Split to be asked
@@ -212,6 +219,8 @@ pub struct Settings {
     /// Completions that are written at the same time
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = numbers::whole::<1, 4_096>)]
     pub batch: usize,
+    #[command(flatten)]
+    pub server: ServerArgs,
     /// Folder of the run [default: runs/DATE-MODEL in the data directory]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -249,6 +258,64 @@ pub enum Chat {
     Auto,
     On,
     Off,
+    /// The server's own template: prompts go as turns
+    Server,
+}
+
+/// How a server is reached, where --model is KIND:NAME.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+#[command(next_help_heading = "Served models (--model KIND:NAME)")]
+pub struct ServerArgs {
+    /// The server's address, with /v1 or without; several are replicas of one model [default: the kind's own]
+    #[arg(long, value_delimiter = ',', value_name = "URL")]
+    pub base_url: Vec<String>,
+    /// Requests under way at once, over all replicas; auto: as many as the server takes [default: auto]
+    #[arg(long, visible_aliases = ["max-connections", "num-concurrent", "num-workers"], value_name = "N", value_parser = numbers::in_flight)]
+    pub in_flight: Option<InFlight>,
+    /// Tries of one request after the first, where a retry makes sense [default: 6]
+    #[arg(long, value_name = "N", value_parser = numbers::whole::<0, 1_000>)]
+    pub retries: Option<usize>,
+    /// Seconds that one answer may take, from sending to its end [default: 3600]
+    #[arg(long, value_name = "S", value_parser = numbers::whole::<1, 1_000_000>)]
+    pub timeout: Option<usize>,
+    /// Minutes to wait for a server that went away [default: 30]
+    #[arg(long, value_name = "M", value_parser = numbers::whole::<0, 100_000>)]
+    pub wait_server: Option<usize>,
+    /// Environment variable with the key [default: the kind's own, else MARKBOOK_API_KEY]
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+    /// Further headers, one `Name: value` a line; a file that only you may read
+    #[arg(long, value_name = "FILE")]
+    pub header_file: Option<PathBuf>,
+    /// Further root certificates, PEM; there is no way to turn verification off
+    #[arg(long, value_name = "FILE")]
+    pub ca_file: Option<PathBuf>,
+    /// Further fields of every request, as JSON or @FILE; the manifest keeps them
+    #[arg(long, value_name = "JSON")]
+    pub extra_body: Option<String>,
+    /// Parameters to leave out because the server refuses them; the manifest lists them as unmet
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub without: Vec<String>,
+}
+
+/// Requests under way at once: a number, or as many as the server takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InFlight(pub Option<usize>);
+
+/// `probe`.
+#[derive(Debug, Clone, Args)]
+pub struct ProbeArgs {
+    /// KIND:NAME, e.g. vllm:Qwen/Qwen3-8B; KIND: alone takes the only model there is
+    #[arg(long, value_name = "KIND:NAME")]
+    pub model: String,
+    #[command(flatten)]
+    pub server: ServerArgs,
+    /// Ask by chats, not by plain text
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub chat: Chat,
+    /// Print the findings as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
 }
 
 impl Chat {
@@ -256,7 +323,7 @@ impl Chat {
     pub(super) fn is_wanted(self, benchmark: &Benchmark, style: &Style) -> bool {
         match (self, benchmark.form) {
             (Chat::On, _) | (Chat::Auto, Form::MmluPro) => true,
-            (Chat::Off, _) | (Chat::Auto, Form::Mmlu) => false,
+            (Chat::Off | Chat::Server, _) | (Chat::Auto, Form::Mmlu) => false,
             (Chat::Auto, Form::Custom) => !style.is_cloze(),
         }
     }

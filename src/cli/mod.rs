@@ -12,6 +12,7 @@ mod prepare;
 mod questions;
 mod reports;
 mod say;
+mod server;
 mod sit;
 mod traces;
 
@@ -138,5 +139,6 @@ fn carry_out(cli: Cli) -> Result<End> {
         Some(Command::Prompts(args)) => questions::prompts(&args),
         Some(Command::Fetch(args)) => questions::fetch(&args),
         Some(Command::Bench(args)) => bench::bench(&args),
+        Some(Command::Probe(args)) => server::probe(&args),
     }
 }

@@ -1,5 +1,6 @@
 //! Numbers of the command line: each has bounds, and a sentence that names them.
 
+use super::args::InFlight;
 use crate::text::thousands;
 
 /// A whole number from LEAST to MOST.
@@ -27,6 +28,16 @@ pub(super) fn threads(text: &str) -> Result<usize, String> {
             if cores == 1 { "" } else { "s" }
         )),
     }
+}
+
+/// Requests under way at once.
+pub(super) fn in_flight(text: &str) -> Result<InFlight, String> {
+    if text == "auto" {
+        return Ok(InFlight(None));
+    }
+    whole::<1, 4_096>(text)
+        .map(|number| InFlight(Some(number)))
+        .map_err(|bounds| format!("auto, or {bounds}"))
 }
 
 /// A seed of sampling.

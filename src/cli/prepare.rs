@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::args::{Chat, ChatShots, Settings};
-use super::usage;
+use super::{server, usage};
 use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Slice, Style};
+use crate::engine::remote::Seeds;
 use crate::engine::{self, ChatTemplate, Engine, Model, Opened, Options, Rounding, Sampling, Spec};
 use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
@@ -30,7 +31,7 @@ pub(crate) struct Job {
     pub settings: Settings,
     pub benchmarks: Vec<&'static Benchmark>,
     pub data: Option<DataSource>,
-    pub model: ModelName,
+    spec: Spec,
     pub model_text: String,
     pub max_tokens: usize,
     pub root: PathBuf,
@@ -88,7 +89,7 @@ impl Job {
                 .collect::<Result<Vec<_>>>(),
         )?;
         let model_text = settings.model.clone().unwrap_or_else(|| defaults.0.to_owned());
-        let model = usage(ModelName::parse(&model_text))?;
+        let spec = usage(spec(&model_text, settings))?;
         let root = match &settings.out {
             Some(out) => out.clone(),
             None => default_root(&model_text)?,
@@ -97,7 +98,7 @@ impl Job {
             settings: settings.clone(),
             benchmarks,
             data,
-            model,
+            spec,
             model_text,
             max_tokens: settings.max_tokens.unwrap_or(defaults.1),
             root,
@@ -221,16 +222,9 @@ impl Job {
         }
     }
 
-    /// Fetches and loads the model.
+    /// Fetches and loads the model, or tries the server.
     pub(crate) fn engine(&self, watch: &mut engine::Status) -> Result<Opened> {
-        let options = Options {
-            dtype: self.settings.dtype,
-            threads: self.settings.threads.unwrap_or(0),
-            batch: self.settings.batch,
-            ..Options::default()
-        };
-        let model = self.model.clone();
-        let opened = engine::open(&Spec::Local { model, options }, watch)?;
+        let opened = engine::open(&self.spec, watch)?;
         if let Some(context) = opened.engine.describe().context() {
             self.check_max_tokens(context)?;
         }
@@ -262,18 +256,41 @@ impl Job {
     fn plan(&self, dataset: Dataset, engine: &dyn Engine, model: &Model) -> Result<Plan> {
         let settings = &self.settings;
         let style = self.style(dataset.benchmark)?;
-        let chat = self.chat(dataset.benchmark, style, engine.chat_template())?;
+        let description = engine.describe();
+        if let Some(why) = description.no_scores().filter(|_| style.is_cloze()) {
+            bail!(
+                "{} is scored by log-likelihoods, which cannot be had: {why}. --benchmark mmlu_pro can be asked there",
+                dataset.name
+            );
+        }
+        let served = description.served();
+        let as_turns = served.is_some_and(|served| served.is_chat);
+        let chat = if as_turns {
+            None
+        } else {
+            self.chat(dataset.benchmark, style, engine.chat_template())?
+        };
         let prompt = PromptPlan {
             style,
             shots: settings.shots,
             chat,
+            as_turns,
             chat_shots: match settings.chat_shots {
                 ChatShots::Turn => benchmark::ChatShots::Turn,
                 ChatShots::Turns => benchmark::ChatShots::Turns,
             },
             system: None,
         };
-        let (method, rule) = self.method(style, &dataset)?;
+        let (method, mut rule) = self.method(style, &dataset)?;
+        if let Some(served) = served {
+            if served.seeds == Seeds::Fixed && method.attempts() > 1 {
+                bail!("every seed gives the same answer there: --seeds 42 sits one attempt");
+            }
+            if served.thinks && self.rules.is_empty() && rule.argmax().is_none() {
+                // As the harness reads a chat: the answer, not the thinking.
+                rule = Rule::parse(&format!("think:{rule}"))?;
+            }
+        }
         let path = self.folder(dataset.benchmark);
         let manifest = self.manifest(&dataset, &prompt, (&method, &rule), engine, model);
         let resume = settings.resume && store::is_run(&path);
@@ -399,8 +416,8 @@ impl Job {
                 prompt: Prompting {
                     style: prompt.style.name.to_owned(),
                     shots: prompt.shots,
-                    chat: prompt.chat.is_some(),
-                    chat_shots: prompt.chat.is_some().then(|| {
+                    chat: prompt.is_chat(),
+                    chat_shots: prompt.is_chat().then(|| {
                         let turns = prompt.chat_shots == benchmark::ChatShots::Turns;
                         if turns { "turns".to_owned() } else { "turn".to_owned() }
                     }),
@@ -420,6 +437,22 @@ impl Job {
             ..Manifest::default()
         }
     }
+}
+
+/// Which engine, by the model's name.
+fn spec(model: &str, settings: &Settings) -> Result<Spec> {
+    if let Some(options) = server::options(model, &settings.server, settings.chat)? {
+        return Ok(Spec::Served(Box::new(options)));
+    }
+    Ok(Spec::Local {
+        model: ModelName::parse(model)?,
+        options: Options {
+            dtype: settings.dtype,
+            threads: settings.threads.unwrap_or(0),
+            batch: settings.batch,
+            ..Options::default()
+        },
+    })
 }
 
 /// A style's rule; of sets with more options than its ten letters, the same with as many letters as there are.

@@ -23,7 +23,7 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
         None => benchmark.default_style(),
     };
     let template = match (&args.model, args.chat) {
-        (_, Chat::Off) | (None, Chat::Auto) => None,
+        (_, Chat::Off | Chat::Server) | (None, Chat::Auto) => None,
         (None, Chat::On) => {
             return usage(Err(anyhow!(
                 "--chat on needs --model: the chat template is the model's own"

@@ -55,8 +55,10 @@ fn work(
     };
     let Opened { mut engine, model } = job.engine(&mut |status| watch(Update::Status(status)))?;
     let description = engine.describe();
-    if watch(Update::Status(description.number_format())).is_break() {
-        bail!("stopped before the first question");
+    for finding in description.findings() {
+        if watch(Update::Status(finding)).is_break() {
+            bail!("stopped before the first question");
+        }
     }
     let rounding = bench::rounding::known(&description);
     let plans = job.plans(datasets, engine.as_ref(), &model, rounding.as_ref())?;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::remote::Served;
+
 /// An engine, by its kind. In `run.json` the kind stands beside its fields as `engine`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "engine", rename_all = "lowercase")]
@@ -11,6 +13,8 @@ pub enum Description {
     Candle(Local),
     /// Canned answers.
     Scripted(Local),
+    /// A server.
+    Remote(Box<Served>),
     /// Of a manifest that names no engine, or one that this version does not know.
     #[serde(rename = "")]
     Unknown(Local),
@@ -58,72 +62,111 @@ impl<'de> Deserialize<'de> for Description {
 }
 
 impl Description {
-    fn local(&self) -> &Local {
+    fn local(&self) -> Option<&Local> {
         match self {
-            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => local,
+            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => Some(local),
+            Description::Remote(_) => None,
         }
     }
 
-    fn local_mut(&mut self) -> &mut Local {
+    /// For titles: what it computes in, or which server it is.
+    pub fn title(&self) -> String {
         match self {
-            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => local,
+            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => {
+                local.dtype.clone()
+            }
+            Description::Remote(served) => served.title(),
         }
     }
 
-    /// For titles: what it computes in.
-    pub fn title(&self) -> &str {
-        &self.local().dtype
-    }
-
-    /// What it computes in, why, and by which code, in words.
+    /// What computed, in words: the number format, why, and by which code; or what the server was found to do.
     pub fn in_words(&self) -> String {
-        let Local {
-            dtype,
-            dtype_reason,
-            kernel,
-            ..
-        } = self.local();
-        format!("computed in {dtype} ({dtype_reason}) by {kernel}")
+        match self {
+            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => {
+                format!(
+                    "computed in {} ({}) by {}",
+                    local.dtype, local.dtype_reason, local.kernel
+                )
+            }
+            Description::Remote(served) => format!("answered by {}", served.findings().join("; ")),
+        }
     }
 
-    /// What it computes in and why, in words.
-    pub fn number_format(&self) -> String {
-        format!("{}: {}", self.local().dtype, self.local().dtype_reason)
+    /// What is worth knowing before the first question, a line each.
+    pub fn findings(&self) -> Vec<String> {
+        match self {
+            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => {
+                vec![format!("{}: {}", local.dtype, local.dtype_reason)]
+            }
+            Description::Remote(served) => served.findings(),
+        }
+    }
+
+    /// The server, where it is one.
+    pub fn served(&self) -> Option<&Served> {
+        match self {
+            Description::Remote(served) => Some(served),
+            _ => None,
+        }
+    }
+
+    /// Why it cannot score continuations; none where it can.
+    pub fn no_scores(&self) -> Option<String> {
+        let served = self.served()?;
+        let why = served
+            .no_scores
+            .clone()
+            .unwrap_or_else(|| "it gives no log-probabilities".to_owned());
+        served.cloze.is_none().then(|| format!("{}: {why}", served.title()))
     }
 
     /// Longest sequence in tokens, where it is known.
     pub fn context(&self) -> Option<usize> {
-        Some(self.local().context).filter(|context| *context > 0)
+        match self {
+            Description::Remote(served) => served.context,
+            _ => self.local().map(|local| local.context).filter(|context| *context > 0),
+        }
     }
 
+    /// Threads of this process that computed; 0 where others did.
     pub fn threads(&self) -> usize {
-        self.local().threads
+        self.local().map_or(0, |local| local.threads)
     }
 
     pub fn load_cpu_s(&self) -> f64 {
-        self.local().load_cpu_s
+        self.local().map_or(0.0, |local| local.load_cpu_s)
     }
 
     /// The same, without what moves no answer: that may change between the sittings of a run.
     #[must_use]
     pub fn of_answers(&self) -> Description {
         let mut same = self.clone();
-        *same.local_mut() = Local {
-            dtype_reason: String::new(),
-            kernel: String::new(),
-            threads: 0,
-            load_cpu_s: 0.0,
-            ..self.local().clone()
-        };
+        match &mut same {
+            Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => {
+                local.dtype_reason = String::new();
+                local.kernel = String::new();
+                local.threads = 0;
+                local.load_cpu_s = 0.0;
+            }
+            Description::Remote(served) => {
+                served.url = String::new();
+                served.asked = String::new();
+                served.slots = None;
+                served.replicas = 0;
+                served.between_methods = None;
+            }
+        }
         same
     }
 
     /// Takes in the description of earlier sittings: another kernel is named before this one.
     pub fn join(&mut self, earlier: &Description) {
-        let before = &earlier.local().kernel;
-        let now = &mut self.local_mut().kernel;
-        if before != now && !before.is_empty() {
-            *now = format!("{before}, then {now}");
+        let before = earlier.local().map_or("", |local| &local.kernel);
+        if let Description::Candle(Local { kernel, .. }) | Description::Scripted(Local { kernel, .. }) = self
+            && before != kernel
+            && !before.is_empty()
+        {
+            *kernel = format!("{before}, then {kernel}");
         }
     }
 }

@@ -5,8 +5,10 @@
 mod candle;
 mod description;
 mod open;
+pub mod remote;
 pub mod scripted;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -52,6 +54,47 @@ pub enum Ask {
     },
 }
 
+/// What is put to a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompt {
+    Text(String),
+    /// A chat of which the engine's other side makes a text.
+    Chat(Vec<Turn>),
+}
+
+/// One turn of a chat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// `system`, `user` or `assistant`.
+    pub role: String,
+    pub content: String,
+}
+
+impl Prompt {
+    /// The text; of a chat what its turns say, one after the other.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Prompt::Text(text) => text.into(),
+            Prompt::Chat(turns) => {
+                let said: Vec<&str> = turns.iter().map(|turn| turn.content.as_str()).collect();
+                said.join("\n\n").into()
+            }
+        }
+    }
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Prompt {
+        Prompt::Text(text)
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Prompt {
+        Prompt::Text(text.to_owned())
+    }
+}
+
 /// One prompt to be answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
@@ -59,7 +102,7 @@ pub struct Request {
     pub id: usize,
     /// Which exam it belongs to: an index into [`Control::lanes`]. Compute is shared between lanes.
     pub lane: usize,
-    pub prompt: String,
+    pub prompt: Prompt,
     /// Whether a beginning-of-sequence token may be added as the tokenizer's own settings say (never a second one where
     /// the prompt already begins with its text).
     pub add_special_tokens: bool,
@@ -118,13 +161,17 @@ pub enum Event {
         truncated: bool,
         seconds: f32,
     },
-    /// This request (all its missing attempts) cannot be answered; the others go on. `flag` is a short word for the
-    /// row (`too_long`, `error`).
+    /// This request cannot be answered: one of its attempts, or all that are missing. The others go on. `flag` is a short
+    /// word for the row (`too_long`, `error`).
     Failed {
         id: usize,
+        /// Index into the request's seeds; none: all that are missing.
+        attempt: Option<usize>,
         flag: &'static str,
         reason: String,
     },
+    /// Nothing is answered for the time being, for this reason (a server that is gone, or asks to wait).
+    Waiting { reason: String },
     /// Told a few times a second and after each pass; counts since the start of `run`.
     Pulse(Pulse),
 }

@@ -5,14 +5,16 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 
 use super::candle::{self, Options};
-use super::{ChatTemplate, Engine, Model};
+use super::{ChatTemplate, Engine, Model, remote};
 use crate::hub::{self, ModelName};
 
 /// Which engine to open, and how.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Spec {
     /// A model in this process, fetched from the hub where it is not here.
     Local { model: ModelName, options: Options },
+    /// A model behind a server.
+    Served(Box<remote::Options>),
 }
 
 /// An engine that is ready to answer.
@@ -38,12 +40,28 @@ pub type Status<'a> = dyn FnMut(String) -> ControlFlow<()> + 'a;
 /// # Errors
 /// When the model cannot be had or read, or `watch` breaks.
 pub fn open(spec: &Spec, watch: &mut Status) -> Result<Opened> {
-    let Spec::Local { model, options } = spec;
-    let (engine, model) = load(model, options, watch)?;
-    Ok(Opened {
-        engine: Box::new(engine),
-        model,
-    })
+    match spec {
+        Spec::Local { model, options } => {
+            let (engine, model) = load(model, options, watch)?;
+            Ok(Opened {
+                engine: Box::new(engine),
+                model,
+            })
+        }
+        Spec::Served(options) => {
+            let engine = remote::connect((**options).clone(), watch)?;
+            let served = engine.served();
+            let model = Model {
+                name: hub::short_name(&served.model),
+                id: format!("{}:{}", served.kind.facts().name, served.model),
+                revision: None,
+            };
+            Ok(Opened {
+                engine: Box::new(engine),
+                model,
+            })
+        }
+    }
 }
 
 /// A local model, loaded.

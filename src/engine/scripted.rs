@@ -83,11 +83,14 @@ impl ScriptedEngine {
     pub fn from_replies(replies: HashMap<(String, Option<i64>), Reply>) -> ScriptedEngine {
         ScriptedEngine::new(move |request, seed| {
             replies
-                .get(&(request.prompt.clone(), seed))
+                .get(&(request.prompt.text().into_owned(), seed))
                 .cloned()
                 .unwrap_or_else(|| Reply::Failure {
                     flag: "error",
-                    reason: format!("the script has no reply to {:?} with seed {seed:?}", request.prompt),
+                    reason: format!(
+                        "the script has no reply to {:?} with seed {seed:?}",
+                        request.prompt.text()
+                    ),
                 })
         })
     }
@@ -126,14 +129,21 @@ impl ScriptedEngine {
 
     fn tell(&self, job: &Job, reply: Reply, pulse: &mut Pulse, watch: &mut Watcher) -> ControlFlow<()> {
         let (id, request) = (job.request.id, &job.request);
-        let prompt_tokens = count_tokens(&request.prompt);
+        let prompt_tokens = count_tokens(&request.prompt.text());
         let seconds = self.delay.as_secs_f32();
         let lane = request.lane;
         pulse.set_in_flight(job.seed.map(|_| lane));
         pulse.tokens_in_logical += prompt_tokens as u64;
         pulse.count_in(lane, if job.attempt == 0 { prompt_tokens as u64 } else { 0 });
         let completion = match reply {
-            Reply::Failure { flag, reason } => return watch(Event::Failed { id, flag, reason }),
+            Reply::Failure { flag, reason } => {
+                return watch(Event::Failed {
+                    id,
+                    attempt: None,
+                    flag,
+                    reason,
+                });
+            }
             Reply::Scores(scores) => {
                 self.wait(*pulse, watch)?;
                 watch(Event::Scored {
@@ -309,7 +319,7 @@ mod tests {
         Request {
             id,
             lane,
-            prompt: format!("question {id}"),
+            prompt: format!("question {id}").into(),
             add_special_tokens: true,
             ask,
         }
@@ -331,7 +341,7 @@ mod tests {
         Request {
             id,
             lane,
-            prompt: format!("question {id}"),
+            prompt: format!("question {id}").into(),
             add_special_tokens: true,
             ask,
         }
@@ -340,7 +350,7 @@ mod tests {
     fn parrot() -> ScriptedEngine {
         ScriptedEngine::new(|request, seed| match seed {
             None => Reply::log_likelihoods(&[-0.5, -1.5]),
-            Some(seed) => Reply::Text(format!("{} of {seed} Question: and more", request.prompt)),
+            Some(seed) => Reply::Text(format!("{} of {seed} Question: and more", request.prompt.text())),
         })
     }
 

@@ -127,6 +127,11 @@ fn holds_letters(name: &str, columns: &Columns, sample: &[Object]) -> bool {
 }
 
 impl Layout for Wide {
+    /// A row holds the picks of all models, a run those of one.
+    fn stands_alone(&self) -> bool {
+        false
+    }
+
     fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
         self.models

@@ -149,7 +149,10 @@ impl Parser {
             self.primary()?
         };
         let mut value = self.postfix(value)?;
-        while takes_filters {
+        if !takes_filters {
+            return Ok(value);
+        }
+        loop {
             value = if self.is_operator("|") {
                 self.filters(value, false)?
             } else if self.skip_word("is") {
@@ -157,10 +160,9 @@ impl Parser {
             } else if self.is_operator("(") {
                 Expression::Call(Box::new(value), self.arguments()?)
             } else {
-                break;
+                return Ok(value);
             };
         }
-        Ok(value)
     }
 
     fn primary(&mut self) -> Result<Expression> {

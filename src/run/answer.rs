@@ -77,9 +77,14 @@ fn priced(mut record: Record, cost: Cost) -> Record {
     record
 }
 
-/// Every attempt that was asked for, as failed. The reason goes into the flags, so that no row is without one.
-pub(super) fn failed(sent: &Sent, plan: &Plan, flag: &str, reason: &str) -> Vec<Record> {
-    sent.attempts
+/// The attempt (an index into those that were asked for) or all of them, as failed. The reason goes into the flags, so that
+/// no row is without one.
+pub(super) fn failed(sent: &Sent, plan: &Plan, attempt: Option<usize>, (flag, reason): (&str, &str)) -> Vec<Record> {
+    let asked = match attempt {
+        Some(attempt) => sent.attempts.get(attempt..=attempt).unwrap_or_default(),
+        None => &sent.attempts,
+    };
+    asked
         .iter()
         .map(|attempt| {
             let mut record = blank(sent, plan, *attempt);
@@ -184,7 +189,7 @@ mod tests {
     #[test]
     fn an_answer_belongs_to_a_run_by_question_attempt_and_seed() {
         let plan = plan("mmlu_pro", std::path::Path::new("run"), 2);
-        let records = failed(&sent(&plan), &plan, "error", "gone, all of it");
+        let records = failed(&sent(&plan), &plan, None, ("error", "gone, all of it"));
         assert_eq!(records.len(), 5);
         assert!(records[0].flags.contains(&"reason: gone; all of it".to_owned()));
         let is_own = belongs(&plan);

@@ -147,7 +147,7 @@ impl Requests for Asking<'_> {
         let request = Request {
             id,
             lane,
-            prompt: sent.rendered.prompt.clone(),
+            prompt: sent.rendered.asked(),
             add_special_tokens: true,
             ask: queue.ask(&sent),
         };

@@ -371,7 +371,13 @@ impl<'a, 'w> Run<'a, 'w> {
                 };
                 self.land(id, |sent, plan| vec![answer::completed(sent, plan, completion, cost)])
             }
-            Event::Failed { id, flag, reason } => self.land(id, |sent, plan| answer::failed(sent, plan, flag, &reason)),
+            Event::Failed {
+                id,
+                attempt,
+                flag,
+                reason,
+            } => self.land(id, |sent, plan| answer::failed(sent, plan, attempt, (flag, &reason))),
+            Event::Waiting { reason } => Ok(self.tell(Update::Status(reason))),
         }
     }
 
@@ -483,7 +489,7 @@ fn started(sittings: &[Sitting]) -> Result<Update> {
     };
     Ok(Update::Started {
         model: settings.map_or_else(String::new, |settings| settings.model.name.clone()),
-        dtype: settings.map_or_else(String::new, |settings| settings.engine.title().to_owned()),
+        dtype: settings.map_or_else(String::new, |settings| settings.engine.title()),
         exams: sittings.iter().map(exam).collect(),
         texts: sittings
             .iter()

@@ -151,7 +151,7 @@ const DARK: Palette = Palette {
     faint: 246,
     selected: (255, 236),
     chip: (255, 24),
-    bars: [33, 74, 68],
+    bars: [75, 74, 110],
 };
 
 const LIGHT: Palette = Palette {

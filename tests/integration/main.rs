@@ -26,6 +26,7 @@ mod safety;
 mod scoring;
 mod screen_cases;
 mod screens;
+mod served;
 mod shared;
 mod sitting;
 mod tiny;

@@ -29,8 +29,11 @@ fn every_case_about_runs_ends_as_expected() {
             // `program::a_full_disk_stops_the_run_and_keeps_every_whole_answer` fills a real file system's limit.
             ("write_error", _) => assert_eq!(expected["rows_lost"], 0),
             ("preflight", _) => {
-                let error = store::preflight(Path::new(case["params"]["path"].as_str().unwrap()), false).unwrap_err();
-                assert!(error.to_string().contains("/missing"), "{error}");
+                // A missing folder is made; one that cannot be is found before the first question.
+                let path =
+                    Path::new("/dev/null").join(case["params"]["path"].as_str().unwrap().trim_start_matches('/'));
+                let error = store::preflight(&path, false).unwrap_err();
+                assert!(format!("{error:#}").contains("/dev/null"), "{error:#}");
             }
             ("file_name", _) => {
                 let name = store::folder_name(case["params"]["model"].as_str().unwrap());
@@ -67,7 +70,7 @@ fn sampled(questions: &[(u64, &str)], seeds: &[i64], batch: usize) -> Vec<(u64, 
         .map(|(id, (stream, prompt))| Request {
             id,
             lane: 0,
-            prompt: (*prompt).to_owned(),
+            prompt: (*prompt).into(),
             add_special_tokens: true,
             ask: Ask::Sample {
                 sampling: sampling.clone(),
@@ -249,8 +252,9 @@ fn a_gguf_without_a_key_is_told_with_file_architecture_and_key() {
 fn a_seed_that_does_not_reach_the_sampler_is_found_by_the_check() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
-    let mut deaf =
-        ScriptedEngine::new(|request, _| Reply::Text(format!("{} words. The answer is (A).", request.prompt.len())));
+    let mut deaf = ScriptedEngine::new(|request, _| {
+        Reply::Text(format!("{} words. The answer is (A).", request.prompt.text().len()))
+    });
     runs::sit(vec![runs::plan("mmlu_pro", &path, 6, false)], &mut deaf, usize::MAX).unwrap();
     let problems = markbook::check::check(&[store::open(&path).unwrap()], &[]).unwrap();
     assert!(

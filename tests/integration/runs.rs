@@ -63,9 +63,9 @@ pub fn plan(benchmark: &str, folder: &Path, questions: usize, resume: bool) -> P
 /// Answers that differ by question and seed, and are the same on every call.
 pub fn engine() -> ScriptedEngine {
     ScriptedEngine::new(|request, seed| match seed {
-        None => Reply::log_likelihoods(&[-2.0, -1.0 - request.prompt.len() as f32 / 1e4, -1.2, -3.0]),
+        None => Reply::log_likelihoods(&[-2.0, -1.0 - request.prompt.text().len() as f32 / 1e4, -1.2, -3.0]),
         Some(seed) => {
-            let number = request.prompt.len() as i64 + seed;
+            let number = request.prompt.text().len() as i64 + seed;
             Reply::Text(match number % 4 {
                 0 => format!("Thinking {number}. The answer is (A)."),
                 1 => format!("So many words {number} and no letter"),

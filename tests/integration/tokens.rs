@@ -28,7 +28,7 @@ fn answer(engine: &mut dyn Engine, prompt: &str, ask: Ask) -> Event {
     let request = Request {
         id: 0,
         lane: 0,
-        prompt: prompt.to_owned(),
+        prompt: prompt.into(),
         add_special_tokens: true,
         ask,
     };

@@ -60,7 +60,7 @@ impl Open {
         let mut items: Vec<Item> = Vec::new();
         for (index, continuation) in continuations.iter().enumerate() {
             let special = request.add_special_tokens;
-            let (prompt, target) = encode_pair(engine, &request.prompt, continuation, special)?;
+            let (prompt, target) = encode_pair(engine, &request.prompt.text(), continuation, special)?;
             open.continuation_tokens[index] = target.len();
             let Some(first) = target.first() else { continue };
             open.first_tokens.push(*first);

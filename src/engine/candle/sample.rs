@@ -407,7 +407,7 @@ impl Run<'_, '_> {
         let Ask::Sample { sampling, .. } = &request.ask else {
             return Ok(Err("it asks for no completion".into()));
         };
-        let mut tokens = self.engine.encode(&request.prompt, request.add_special_tokens)?;
+        let mut tokens = self.engine.encode(&request.prompt.text(), request.add_special_tokens)?;
         if tokens.is_empty() {
             let empty = self.engine.tokenizer.empty_context();
             tokens.push(empty.context("the model has no token that could stand for an empty prompt")?);

@@ -275,7 +275,12 @@ impl<'a, 'w> Run<'a, 'w> {
     }
 
     pub fn fail(&mut self, id: usize, flag: &'static str, reason: String) -> ControlFlow<()> {
-        self.tell(Event::Failed { id, flag, reason })
+        self.tell(Event::Failed {
+            id,
+            attempt: None,
+            flag,
+            reason,
+        })
     }
 
     /// The kept sequence that begins like `tokens`, and for how many tokens (at most `cap`).

@@ -273,10 +273,10 @@ impl Bench {
 /// Prompts cut to their last tokens, so that figures compare from model to model.
 fn shortened(engine: &CandleEngine, requests: Vec<Request>) -> Result<Vec<Request>> {
     let shorten = |request: Request| {
-        let tokens = engine.tokenizer.encode(&request.prompt, false)?;
+        let tokens = engine.tokenizer.encode(&request.prompt.text(), false)?;
         let end = &tokens[tokens.len().saturating_sub(PROMPT_TOKENS)..];
         Ok(Request {
-            prompt: engine.tokenizer.decode(end),
+            prompt: engine.tokenizer.decode(end).into(),
             ..request
         })
     };
@@ -386,7 +386,7 @@ impl Measuring<'_> {
                     measured.rows = measured.rows.max(pulse.in_flight);
                     gauge.look();
                 }
-                Event::Progress { .. } | Event::Completed { .. } => {}
+                Event::Progress { .. } | Event::Completed { .. } | Event::Waiting { .. } => {}
             }
             let has_begun = measured.answers > 0 || measured.rows > 0;
             if has_begun && watch.begun().elapsed() > budget {

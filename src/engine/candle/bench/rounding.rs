@@ -169,7 +169,7 @@ pub(super) fn affordable(
     let mut left = tokens;
     let mut kept = Vec::new();
     for request in requests.into_iter().take(most) {
-        let needed = engine.tokenizer.encode(&request.prompt, true)?.len();
+        let needed = engine.tokenizer.encode(&request.prompt.text(), true)?.len();
         if needed > left && !kept.is_empty() {
             break;
         }

@@ -204,7 +204,7 @@ fn cloze(
         };
         let pairs: Vec<(Vec<u32>, Vec<u32>)> = continuations
             .iter()
-            .map(|continuation| encode_pair(engine, &request.prompt, continuation, request.add_special_tokens))
+            .map(|continuation| encode_pair(engine, &request.prompt.text(), continuation, request.add_special_tokens))
             .collect::<Result<_>>()?;
         let Some((prompt, _)) = pairs.first() else { continue };
         if pairs
@@ -251,7 +251,9 @@ fn write(
         if written > 0 && all.begun().elapsed() > budget {
             break;
         }
-        let tokens = engine.tokenizer.encode(&request.prompt, request.add_special_tokens)?;
+        let tokens = engine
+            .tokenizer
+            .encode(&request.prompt.text(), request.add_special_tokens)?;
         let most = engine.model.config().context.saturating_sub(tokens.len()).min(WRITTEN);
         let mut logits = stock.last_logits(&tokens)?;
         let watch = Stopwatch::start();

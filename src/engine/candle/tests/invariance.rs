@@ -71,7 +71,7 @@ fn sampled(lane: usize) -> Vec<Request> {
         .map(|(id, prompt)| Request {
             id: 1000 + id,
             lane,
-            prompt,
+            prompt: prompt.into(),
             add_special_tokens: true,
             ask: Ask::Sample {
                 sampling: sampling(),
