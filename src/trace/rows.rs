@@ -209,12 +209,19 @@ impl Rows {
 
     /// Whether these rows are those of `before`, unchanged, and perhaps more after them.
     pub fn begin_with(&self, before: &Rows) -> bool {
+        self.begin_in_place(before) && self.pick.begin_with(&before.pick) && self.answer.begin_with(&before.answer)
+    }
+
+    /// Whether each row is still where it is in `before`, whatever is picked in it.
+    pub fn stand_as(&self, before: &Rows) -> bool {
+        self.len() == before.len() && self.begin_in_place(before)
+    }
+
+    fn begin_in_place(&self, before: &Rows) -> bool {
         self.question_id.starts_with(&before.question_id)
             && self.attempt.starts_with(&before.attempt)
             && self.chars.starts_with(&before.chars)
             && self.benchmark.begin_with(&before.benchmark)
-            && self.pick.begin_with(&before.pick)
-            && self.answer.begin_with(&before.answer)
     }
 
     /// How many different questions there are.

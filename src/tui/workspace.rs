@@ -120,9 +120,10 @@ impl Workspace {
         let (before, after) = (moves.before.rows(), moves.after.rows());
         let moved = |notes: &Arc<Notes>| Arc::new(notes.moved(before, after));
         self.notes = moved(&self.notes);
+        let have_moved = !after.stand_as(before);
         for history in [&mut self.undo, &mut self.redo] {
             // The rows of other picks have not moved with these.
-            history.retain(|step| step.trace.is_none());
+            history.retain(|step| !have_moved || step.trace.is_none());
             for step in history {
                 step.notes = moved(&step.notes);
             }

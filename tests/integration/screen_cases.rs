@@ -126,7 +126,7 @@ fn shows_what_is_expected(case: &Value) {
         "filter/escape-clears" => escape_clears_the_filter_and_undo_brings_it_back(case),
         "filter/broken-regex" => a_broken_pattern_is_told_with_its_place(case),
         "undo/told" => undo_tells_what_it_took_back(),
-        "undo/adopt" => an_adopted_rule_tells_how_to_go_back(),
+        "undo/adopt" => undo_takes_an_adopted_rule_back(),
         "command/category-toggles" => a_category_typed_twice_stays(case),
         "words/plural" => one_of_a_thing_is_one(),
         "layout/cause-column" => counts_of_causes_stand_below_each_other(),
@@ -497,9 +497,10 @@ fn undo_tells_what_it_took_back() {
     }
 }
 
-fn an_adopted_rule_tells_how_to_go_back() {
+fn undo_takes_an_adopted_rule_back() {
     let mut script = browse(pro(), LARGE);
     let title = |script: &Script| script.screen().lines().next().unwrap().to_owned();
+    let before = title(&script);
     script.keys("schars<enter>r<^u>case by case<enter>:adopt<enter>");
     let adopted = title(&script);
     assert!(adopted.contains("rule re:case"), "{adopted}");
@@ -508,6 +509,18 @@ fn an_adopted_rule_tells_how_to_go_back() {
         "{}",
         last_line(&script)
     );
+    script.keys("u");
+    assert_eq!(title(&script), before);
+    assert!(
+        last_line(&script).contains("undone: rule re:case"),
+        "{}",
+        last_line(&script)
+    );
+    assert!(script.screen().contains("by chars"), "the sort before it stays");
+    script.keys("<^r>");
+    assert_eq!(title(&script), adopted);
+    script.keys(":adopt off<enter>");
+    assert_eq!(title(&script), before);
 }
 
 fn a_category_typed_twice_stays(case: &Value) {
@@ -589,7 +602,7 @@ fn the_labs_name_and_figures_stand_apart(case: &Value) {
             let mut script = browse(pro(), size);
             script.keys(&format!(":filter {filter}<enter>r"));
             let title = script.screen().lines().next().unwrap().to_owned();
-            assert!(title.starts_with(" Regex la"), "{title}");
+            assert!(title.starts_with(" Regex lab"), "{title}");
             if let Some((name, _)) = title.split_once(" output") {
                 let figures = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',');
                 assert!(figures.ends_with("  "), "{title}");

@@ -46,7 +46,36 @@ pub struct Facts {
     pub is_hosted: bool,
 }
 
-const PENALTIES: [(&str, f64); 2] = [("presence_penalty", 0.0), ("frequency_penalty", 0.0)];
+/// What the servers of one's own have in common.
+const OWN: Facts = Facts {
+    kind: Kind::Api,
+    name: "api",
+    title: "server",
+    url: None,
+    key_env: "MARKBOOK_API_KEY",
+    top_k_off: Some(-1),
+    neutral: &[("presence_penalty", 0.0), ("frequency_penalty", 0.0)],
+    has_text: true,
+    max_tokens: "max_tokens",
+    in_flight: 8,
+    is_hosted: false,
+};
+
+/// Neutral values of servers that name the penalty of repetition as transformers does.
+const REPETITION: &[(&str, f64)] = &[
+    ("min_p", 0.0),
+    ("repetition_penalty", 1.0),
+    ("presence_penalty", 0.0),
+    ("frequency_penalty", 0.0),
+];
+
+/// Neutral values of servers that name it as llama.cpp does.
+const REPEAT: &[(&str, f64)] = &[
+    ("min_p", 0.0),
+    ("repeat_penalty", 1.0),
+    ("presence_penalty", 0.0),
+    ("frequency_penalty", 0.0),
+];
 
 /// Every kind.
 pub const ALL: [Facts; 9] = [
@@ -55,93 +84,57 @@ pub const ALL: [Facts; 9] = [
         name: "vllm",
         title: "vLLM",
         url: Some("http://127.0.0.1:8000"),
-        key_env: "MARKBOOK_API_KEY",
-        top_k_off: Some(-1),
-        neutral: &[
-            ("min_p", 0.0),
-            ("repetition_penalty", 1.0),
-            ("presence_penalty", 0.0),
-            ("frequency_penalty", 0.0),
-        ],
-        has_text: true,
-        max_tokens: "max_tokens",
+        neutral: REPETITION,
         in_flight: 64,
-        is_hosted: false,
+        ..OWN
     },
     Facts {
         kind: Kind::Sglang,
         name: "sglang",
         title: "SGLang",
         url: Some("http://127.0.0.1:30000"),
-        key_env: "MARKBOOK_API_KEY",
-        top_k_off: Some(-1),
-        neutral: &[
-            ("min_p", 0.0),
-            ("repetition_penalty", 1.0),
-            ("presence_penalty", 0.0),
-            ("frequency_penalty", 0.0),
-        ],
-        has_text: true,
-        max_tokens: "max_tokens",
+        neutral: REPETITION,
         in_flight: 64,
-        is_hosted: false,
+        ..OWN
     },
     Facts {
         kind: Kind::LlamaServer,
         name: "llama-server",
         title: "llama-server",
         url: Some("http://127.0.0.1:8080"),
-        key_env: "MARKBOOK_API_KEY",
         top_k_off: Some(0),
-        neutral: &[
-            ("min_p", 0.0),
-            ("repeat_penalty", 1.0),
-            ("presence_penalty", 0.0),
-            ("frequency_penalty", 0.0),
-        ],
-        has_text: true,
-        max_tokens: "max_tokens",
+        neutral: REPEAT,
         in_flight: 1,
-        is_hosted: false,
+        ..OWN
     },
     Facts {
         kind: Kind::Ollama,
         name: "ollama",
         title: "Ollama",
         url: Some("http://127.0.0.1:11434"),
-        key_env: "MARKBOOK_API_KEY",
         top_k_off: None,
-        neutral: &PENALTIES,
         has_text: false,
-        max_tokens: "max_tokens",
         in_flight: 4,
-        is_hosted: false,
+        ..OWN
     },
     Facts {
         kind: Kind::Tgi,
         name: "tgi",
         title: "TGI",
         url: Some("http://127.0.0.1:8080"),
-        key_env: "MARKBOOK_API_KEY",
         top_k_off: None,
-        neutral: &PENALTIES,
-        has_text: true,
-        max_tokens: "max_tokens",
         in_flight: 32,
-        is_hosted: false,
+        ..OWN
     },
     Facts {
         kind: Kind::Lmstudio,
         name: "lmstudio",
         title: "LM Studio",
         url: Some("http://127.0.0.1:1234"),
-        key_env: "MARKBOOK_API_KEY",
         top_k_off: Some(0),
-        neutral: &[("min_p", 0.0), ("repeat_penalty", 1.0)],
-        has_text: true,
-        max_tokens: "max_tokens",
+        neutral: REPEAT,
         in_flight: 4,
-        is_hosted: false,
+        ..OWN
     },
     Facts {
         kind: Kind::Openai,
@@ -150,11 +143,11 @@ pub const ALL: [Facts; 9] = [
         url: Some("https://api.openai.com/v1"),
         key_env: "OPENAI_API_KEY",
         top_k_off: None,
-        neutral: &PENALTIES,
         has_text: false,
         max_tokens: "max_completion_tokens",
         in_flight: 10,
         is_hosted: true,
+        ..OWN
     },
     Facts {
         kind: Kind::Openrouter,
@@ -163,30 +156,13 @@ pub const ALL: [Facts; 9] = [
         url: Some("https://openrouter.ai/api/v1"),
         key_env: "OPENROUTER_API_KEY",
         top_k_off: Some(0),
-        neutral: &[
-            ("min_p", 0.0),
-            ("repetition_penalty", 1.0),
-            ("presence_penalty", 0.0),
-            ("frequency_penalty", 0.0),
-        ],
+        neutral: REPETITION,
         has_text: false,
-        max_tokens: "max_tokens",
         in_flight: 10,
         is_hosted: true,
+        ..OWN
     },
-    Facts {
-        kind: Kind::Api,
-        name: "api",
-        title: "server",
-        url: None,
-        key_env: "MARKBOOK_API_KEY",
-        top_k_off: Some(-1),
-        neutral: &PENALTIES,
-        has_text: true,
-        max_tokens: "max_tokens",
-        in_flight: 8,
-        is_hosted: false,
-    },
+    OWN,
 ];
 
 impl Kind {

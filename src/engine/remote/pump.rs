@@ -87,6 +87,8 @@ struct Gone {
     since: Instant,
     next: Instant,
     asked: u32,
+    /// How often it had been asked when that was last told.
+    told: Option<u32>,
     cause: String,
 }
 
@@ -305,6 +307,7 @@ impl<'a> Pump<'a> {
                     since: now,
                     next: now + Duration::from_secs(1),
                     asked: 0,
+                    told: None,
                     cause,
                 });
                 Ok(ControlFlow::Continue(()))
@@ -348,7 +351,7 @@ impl<'a> Pump<'a> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        if let Some(gone) = &self.gone {
+        if let Some(gone) = &mut self.gone {
             let since = gone.since.elapsed();
             if since > wait_server {
                 bail!(
@@ -363,7 +366,9 @@ impl<'a> Pump<'a> {
                 gone.cause,
                 since.as_secs()
             );
-            if watch(Event::Waiting { reason }).is_break() {
+            // Once between two questions whether it is back.
+            let is_news = gone.told.replace(gone.asked) != Some(gone.asked);
+            if is_news && watch(Event::Waiting { reason }).is_break() {
                 return Ok(ControlFlow::Break(()));
             }
         }

@@ -319,11 +319,7 @@ fn run_config(setting: &Setting, model: &str) -> Config {
         use_cache: None,
         limit: setting.at(limit).as_f64(),
         bootstrap_iters: 100_000,
-        gen_kwargs: if setting.is_cloze {
-            Value::Null
-        } else {
-            setting.generation()
-        },
+        gen_kwargs: if setting.is_cloze { Value::Null } else { setting.asked() },
         random_seed: setting.seed,
         numpy_seed: None,
         torch_seed: None,

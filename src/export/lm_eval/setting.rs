@@ -96,6 +96,23 @@ impl<'a> Setting<'a> {
         if self.is_cloze { "none" } else { self.kind.filter }
     }
 
+    /// What was asked for beside what the task sets, as `--gen_kwargs` gives it; null where nothing was.
+    pub(super) fn asked(&self) -> Value {
+        let Some(Method::Generate { stops, max_tokens, .. }) = self.style.map(|style| style.method) else {
+            return Value::Null;
+        };
+        let own = json!({"until": stops, "max_gen_toks": max_tokens, "do_sample": false, "temperature": 0.0});
+        let Value::Object(mut asked) = self.generation() else {
+            return Value::Null;
+        };
+        asked.retain(|name, value| own.get(name.as_str()) != Some(value));
+        if asked.is_empty() {
+            Value::Null
+        } else {
+            Value::Object(asked)
+        }
+    }
+
     /// `gen_kwargs` as the harness passes them: what a task sets, and what was asked for beside it.
     pub(super) fn generation(&self) -> Value {
         let sampling = self.at("/settings/sampling");

@@ -125,7 +125,11 @@ impl Lab {
         }
         // The name stays whatever the room; the figures give way before it does.
         let name = " Regex lab".len();
-        let room = width.saturating_sub(end.width() + 2).max(name.min(width));
+        let room = width.saturating_sub(end.width() + 2);
+        if room < name + 5 {
+            text.truncate(name);
+        }
+        let room = room.max(name + 1).min(width);
         let strip = canvas
             .strip()
             .text(" ")
