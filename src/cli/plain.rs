@@ -7,11 +7,11 @@ use super::say;
 use crate::engine::{LanePulse, Pulse};
 use crate::record::Record;
 use crate::run::failing::Failing;
+use crate::run::pace::{Left, Pace, Step, ToCome, Tokens, beside};
 use crate::run::{Exam, Update};
 use crate::stats::{Growing, Tally, percent};
+use crate::text::figures::{brackets, coarse, range, rate};
 use crate::text::{duration, safe_line, thousands};
-use crate::tui::live::figures::{brackets, coarse, range, rate};
-use crate::tui::live::tempo::{Left, Pace, Step, ToCome, Tokens, beside};
 
 /// How often a pipe gets a line.
 const QUIET: Duration = Duration::from_secs(15);

@@ -3,6 +3,7 @@
 mod answer;
 mod asking;
 pub mod failing;
+pub mod pace;
 mod sitting;
 
 use std::cell::RefCell;

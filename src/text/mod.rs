@@ -1,5 +1,6 @@
 //! How numbers, sizes, times and foreign texts are written; every module may use it.
 
+pub mod figures;
 pub mod safe;
 pub mod spreadsheet;
 pub mod terminal;

@@ -5,7 +5,7 @@ mod canvas;
 mod compare;
 pub mod keymap;
 mod lab;
-pub(crate) mod live;
+mod live;
 mod opener;
 mod panes;
 mod passage;

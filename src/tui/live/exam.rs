@@ -14,7 +14,7 @@ use crate::trace::Rows;
 use super::attempts::Attempts;
 use super::feed::{Feed, Running};
 use super::tells::Tells;
-use super::tempo::{Left, Pace, Step, ToCome, Tokens};
+use crate::run::pace::{Left, Pace, Step, ToCome, Tokens};
 
 /// A category or subject.
 #[derive(Debug, Clone)]

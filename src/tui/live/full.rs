@@ -11,10 +11,12 @@ use crate::tui::theme::{Role, Theme};
 
 use super::answers::latest;
 use super::exam::ExamState;
-use super::figures::{percent, sparkline};
 use super::panes::{self, Size};
 use super::side::{feed_remark, header, in_lines, is_tiny, notes, waiting};
-use super::{Live, tempo::RECENT};
+use crate::run::pace::RECENT;
+use crate::text::figures::{percent, sparkline};
+
+use super::Live;
 
 /// From this size on there are boxes beside each other.
 const ROOMY: (u16, u16) = (100, 29);

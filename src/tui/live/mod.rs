@@ -6,13 +6,11 @@ mod answers;
 mod attempts;
 mod exam;
 mod feed;
-pub(crate) mod figures;
 mod full;
 mod landing;
 mod panes;
 mod side;
 mod tells;
-pub(crate) mod tempo;
 pub mod watch;
 
 use std::path::{Path, PathBuf};
@@ -27,10 +25,10 @@ pub use full::render_full;
 pub use side::render_side_by_side;
 pub use watch::Watch;
 
+use crate::run::pace::{self, Left, Tokens};
 use exam::ExamState;
 pub use landing::AT_WORK;
 use landing::Landing;
-use tempo::{Left, Tokens};
 
 /// How categories and subjects are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -373,7 +371,7 @@ impl Live {
             .filter(|(other, state)| *other != exam && state.is_at_work())
             .filter_map(|(_, state)| Some((state.left(self.now)?.seconds, f64::from(state.share))))
             .collect();
-        Some(tempo::beside(mine, f64::from(state.share), others))
+        Some(pace::beside(mine, f64::from(state.share), others))
     }
 
     fn elapsed(&self) -> Duration {

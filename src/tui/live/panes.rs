@@ -10,8 +10,8 @@ use crate::tui::strip::Strip;
 use crate::tui::theme::Role;
 
 use super::exam::{ExamState, Group};
-use super::figures::{brackets, coarse, percent, points, range, rate, span};
 use super::{Live, Order};
+use crate::text::figures::{brackets, coarse, percent, points, range, rate, span};
 
 /// Name of the interval that accuracies have.
 pub fn interval_name(state: &ExamState) -> &'static str {

@@ -13,10 +13,10 @@ use crate::tui::theme::{Role, Theme};
 
 use super::answers::latest;
 use super::exam::ExamState;
-use super::figures::{percent, rate};
 use super::panes::{self, Size};
-use super::tempo::Tokens;
 use super::{Live, Stage};
+use crate::run::pace::Tokens;
+use crate::text::figures::{percent, rate};
 
 /// Narrower or lower than this only lines of text are shown.
 pub const SMALLEST: (u16, u16) = (60, 15);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::text::{duration, thousands};
+use super::{duration, thousands};
 
 /// A share as points of a hundred, five columns: ` 27.1`; a dash where nothing is known.
 pub fn points(share: Option<f64>) -> String {
