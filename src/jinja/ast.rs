@@ -20,13 +20,13 @@ pub(super) enum Expression {
     Dict(Vec<(Expression, Expression)>),
     Attribute(Box<Expression>, Name),
     Item(Box<Expression>, Box<Expression>),
-    Slice(Box<[Option<Expression>; 3]>),
+    /// Of what, then start, stop, step.
+    Slice(Box<Expression>, Box<[Option<Expression>; 3]>),
     Call(Box<Expression>, Arguments),
     Filter(Box<Expression>, Name, Arguments),
     Test(Box<Expression>, Name, Arguments),
     Not(Box<Expression>),
     Negative(Box<Expression>),
-    Positive(Box<Expression>),
     Binary(&'static str, Box<(Expression, Expression)>),
     Concat(Vec<Expression>),
     Compare(Box<Expression>, Vec<(&'static str, Expression)>),
@@ -78,7 +78,6 @@ pub(super) struct For {
     pub target: Target,
     pub over: Expression,
     pub test: Option<Expression>,
-    pub is_recursive: bool,
     pub body: Vec<Statement>,
     pub otherwise: Vec<Statement>,
 }

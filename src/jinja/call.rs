@@ -1,8 +1,9 @@
 //! The arguments of a call, bound to names as Python binds them.
 
+use super::Result;
 use super::ast::Name;
+use super::operators::defined;
 use super::value::Value;
-use super::{Error, Result};
 
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
@@ -10,56 +11,78 @@ pub(super) struct Arguments {
     pub keywords: Vec<(Name, Value)>,
 }
 
+/// The arguments of a call by their place in its signature.
+#[derive(Debug)]
+pub(super) struct Bound(Vec<Option<Value>>);
+
 impl Arguments {
-    /// The arguments by name; the first `required` must be there. A name that begins with `/` is taken by its place alone.
-    pub(super) fn bind<const N: usize>(
-        self,
-        function: &str,
-        names: [&str; N],
-        required: usize,
-    ) -> Result<[Option<Value>; N]> {
+    /// The arguments by a signature: names with blanks between; `?` ends one that may be left out, `/` begins one that is
+    /// taken by its place alone.
+    pub(super) fn bind(self, function: &str, signature: &str) -> Result<Bound> {
+        let names: Vec<&str> = signature.split_whitespace().collect();
         let given = self.positional.len();
-        if given > N {
-            return Err(Error::python(format!(
-                "{function}() takes at most {N} arguments ({given} given)"
-            )));
+        if given > names.len() {
+            return python!("{function}() takes at most {} arguments ({given} given)", names.len());
         }
-        let mut positional = self.positional.into_iter();
-        let mut bound: [Option<Value>; N] = std::array::from_fn(|_| positional.next());
+        let mut bound: Vec<Option<Value>> = self.positional.into_iter().map(Some).collect();
+        bound.resize(names.len(), None);
         for (name, value) in self.keywords {
-            let Some(at) = names.iter().position(|known| **known == *name) else {
-                let message = format!("{function}() got an unexpected keyword argument '{name}'");
-                return Err(Error::python(message));
+            let Some(at) = names.iter().position(|known| known.trim_end_matches('?') == &*name) else {
+                return python!("{function}() got an unexpected keyword argument '{name}'");
             };
             if bound[at].replace(value).is_some() {
-                return Err(Error::python(format!(
-                    "{function}() got multiple values for argument '{name}'"
-                )));
+                return python!("{function}() got multiple values for argument '{name}'");
             }
         }
-        if let Some(missing) = bound[..required].iter().position(Option::is_none) {
-            let name = names[missing].trim_start_matches('/');
-            return Err(Error::python(format!("{function}() lacks its argument '{name}'")));
+        let mut both = names.iter().zip(&bound);
+        match both.find(|(name, value)| value.is_none() && !name.ends_with('?')) {
+            Some((name, _)) => python!("{function}() lacks its argument '{}'", name.trim_start_matches('/')),
+            None => Ok(Bound(bound)),
         }
-        Ok(bound)
+    }
+}
+
+impl Bound {
+    /// The argument at this place, `None` of Python where it was left out.
+    pub(super) fn value(&self, at: usize) -> Value {
+        self.0[at].clone().unwrap_or(Value::None)
+    }
+
+    pub(super) fn given(&self, at: usize) -> Option<&Value> {
+        self.0[at].as_ref()
+    }
+
+    /// The argument at this place, unless it was left out or is `None`.
+    pub(super) fn some(&self, at: usize) -> Option<&Value> {
+        self.given(at).filter(|value| !matches!(value, Value::None))
+    }
+
+    pub(super) fn is_true(&self, at: usize) -> bool {
+        self.given(at).is_some_and(Value::is_true)
+    }
+
+    pub(super) fn text(&self, at: usize) -> Result<&str> {
+        text_of(self.given(at).unwrap_or(&Value::None))
+    }
+
+    pub(super) fn int(&self, at: usize, default: i64) -> Result<i64> {
+        self.given(at).map_or(Ok(default), int_of)
     }
 }
 
 /// A text argument; anything else is a `TypeError`.
 pub(super) fn text_of(value: &Value) -> Result<&str> {
+    defined(&[value])?;
     match value.as_text() {
         Some(text) => Ok(text),
-        None => {
-            super::operators::defined(&[value])?;
-            Err(Error::python(format!("must be str, not {}", value.type_name())))
-        }
+        None => python!("must be str, not {}", value.type_name()),
     }
 }
 
 pub(super) fn int_of(value: &Value) -> Result<i64> {
-    super::operators::defined(&[value])?;
-    let name = value.type_name();
-    value
-        .as_int()
-        .ok_or_else(|| Error::python(format!("'{name}' object cannot be interpreted as an integer")))
+    defined(&[value])?;
+    match value.as_int() {
+        Some(number) => Ok(number),
+        None => python!("'{}' object cannot be interpreted as an integer", value.type_name()),
+    }
 }

@@ -34,12 +34,12 @@ pub(super) fn now(form: &str, meter: &Meter) -> Result<String> {
             }
             other => {
                 let other = other.map_or_else(String::new, String::from);
-                return Err(Error::unknown(format!("%{other} of strftime_now")));
+                return unknown!("%{other} of strftime_now");
             }
         }
     }
     let mut text = String::new();
     write!(text, "{}", chrono::Local::now().format(&chrono_form))
-        .map_err(|_| Error::unknown(format!("the time format {form:?}")))?;
+        .map_err(|_| Error::unknown(&format!("the time format {form:?}")))?;
     Ok(text)
 }

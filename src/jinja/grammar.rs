@@ -1,28 +1,25 @@
 //! Expressions, from the loosest binding to the tightest.
 
+use super::Result;
 use super::ast::{Arguments, Expression, Name};
 use super::lexer::Token;
 use super::parser::Parser;
-use super::{Error, Result};
+
+type Operand = fn(&mut Parser) -> Result<Expression>;
 
 impl Parser {
     pub(super) fn expression(&mut self) -> Result<Expression> {
         self.deeper(Parser::condition)
     }
 
-    /// An expression, or several with commas: a tuple. It ends with its tag, a bracket or one of these words.
-    pub(super) fn tuple(&mut self, takes_conditions: bool, ends: &[&str]) -> Result<Expression> {
+    /// An expression, or several with commas: a tuple. It ends with its tag or a bracket.
+    pub(super) fn tuple(&mut self, takes_conditions: bool) -> Result<Expression> {
         let mut items = Vec::new();
         let mut is_tuple = false;
-        loop {
-            let is_end = matches!(self.peek(), Token::VariableEnd | Token::BlockEnd) || self.is_operator(")");
-            if is_end || ends.iter().any(|word| self.is_word(word)) {
-                break;
-            }
-            items.push(if takes_conditions {
-                self.expression()?
-            } else {
-                self.deeper(Parser::or)?
+        while !matches!(self.peek(), Token::VariableEnd | Token::BlockEnd) && !self.is_operator(")") {
+            items.push(match takes_conditions {
+                true => self.expression()?,
+                false => self.deeper(Parser::or)?,
             });
             if !self.skip(",") {
                 break;
@@ -42,15 +39,14 @@ impl Parser {
     fn condition(&mut self) -> Result<Expression> {
         let mut value = self.or()?;
         while self.skip_word("if") {
-            let outer = std::mem::replace(&mut self.is_conditional, true);
-            let test = self.or()?;
-            let otherwise = if self.skip_word("else") {
-                Some(self.deeper(Parser::condition)?)
-            } else {
-                None
-            };
-            self.is_conditional = outer;
-            value = Expression::If(Box::new((test, value, otherwise)));
+            value = self.conditional(true, |parser| {
+                let test = parser.or()?;
+                let otherwise = match parser.skip_word("else") {
+                    true => Some(parser.deeper(Parser::condition)?),
+                    false => None,
+                };
+                Ok(Expression::If(Box::new((test, value, otherwise))))
+            })?;
         }
         Ok(value)
     }
@@ -82,33 +78,24 @@ impl Parser {
         let left = self.sum()?;
         let mut rest = Vec::new();
         loop {
+            let is_in = |token: &Token| matches!(token, Token::Name(name) if &**name == "in");
             let operator = match self.peek() {
-                Token::Operator(operator) if matches!(*operator, "==" | "!=" | "<" | "<=" | ">" | ">=") => *operator,
-                Token::Name(name) if &**name == "in" => "in",
-                Token::Name(name)
-                    if &**name == "not" && matches!(self.ahead(), Token::Name(next) if &**next == "in") =>
-                {
-                    self.at += 1;
-                    "not in"
-                }
+                Token::Operator(operator @ ("==" | "!=" | "<" | "<=" | ">" | ">=")) => *operator,
+                token if is_in(token) => "in",
+                _ if self.is_word("not") && is_in(self.ahead()) => "not in",
                 _ if rest.is_empty() => return Ok(left),
                 _ => return Ok(Expression::Compare(Box::new(left), rest)),
             };
-            self.at += 1;
+            self.at += operator.split(' ').count();
             rest.push((operator, self.sum()?));
         }
     }
 
-    fn operator_of(&self, operators: &[&str]) -> Option<&'static str> {
-        match self.peek() {
-            Token::Operator(operator) if operators.contains(operator) => Some(operator),
-            _ => None,
-        }
-    }
-
-    fn chain(&mut self, operators: &[&str], operand: fn(&mut Parser) -> Result<Expression>) -> Result<Expression> {
+    fn chain(&mut self, operators: &[&str], operand: Operand) -> Result<Expression> {
         let mut left = operand(self)?;
-        while let Some(operator) = self.operator_of(operators) {
+        while let Token::Operator(operator) = *self.peek()
+            && operators.contains(&operator)
+        {
             self.at += 1;
             left = Expression::Binary(operator, Box::new((left, operand(self)?)));
         }
@@ -140,13 +127,13 @@ impl Parser {
     }
 
     fn unary(&mut self, takes_filters: bool) -> Result<Expression> {
-        let inner = |parser: &mut Parser| parser.deeper(|parser| parser.unary(false));
-        let value = if self.skip("-") {
-            Expression::Negative(Box::new(inner(self)?))
-        } else if self.skip("+") {
-            Expression::Positive(Box::new(inner(self)?))
-        } else {
-            self.primary()?
+        let value = match self.peek() {
+            Token::Operator("-") => {
+                self.at += 1;
+                Expression::Negative(Box::new(self.deeper(|parser| parser.unary(false))?))
+            }
+            Token::Operator("+") => return unknown!("a plus sign before a value"),
+            _ => self.primary()?,
         };
         let mut value = self.postfix(value)?;
         if !takes_filters {
@@ -172,7 +159,7 @@ impl Parser {
                 "false" | "False" => Expression::Bool(false),
                 "none" | "None" => Expression::None,
                 _ => {
-                    self.note_name(&name);
+                    self.names.push(name.clone());
                     Expression::Name(name)
                 }
             },
@@ -188,12 +175,12 @@ impl Parser {
             Token::Float(number) => Expression::Float(number),
             Token::Operator("(") if self.skip(")") => Expression::Tuple(Vec::new()),
             Token::Operator("(") => {
-                let inner = self.deeper(|parser| parser.tuple(true, &[]))?;
+                let inner = self.deeper(|parser| parser.tuple(true))?;
                 self.expect(")")?;
                 inner
             }
-            Token::Operator("[") => Expression::List(self.items("]", Parser::expression)?),
-            Token::Operator("{") => Expression::Dict(self.items("}", |parser| {
+            Token::Operator("[") => Expression::List(self.items("]", |parser, _| parser.expression())?),
+            Token::Operator("{") => Expression::Dict(self.items("}", |parser, _| {
                 let key = parser.expression()?;
                 parser.expect(":")?;
                 Ok((key, parser.expression()?))
@@ -206,7 +193,11 @@ impl Parser {
     }
 
     /// What stands between brackets, with commas; the closing one is taken.
-    fn items<T>(&mut self, closing: &str, item: impl Fn(&mut Parser) -> Result<T>) -> Result<Vec<T>> {
+    pub(super) fn items<T>(
+        &mut self,
+        closing: &str,
+        item: impl Fn(&mut Parser, &Vec<T>) -> Result<T>,
+    ) -> Result<Vec<T>> {
         let mut items = Vec::new();
         while !self.skip(closing) {
             if !items.is_empty() {
@@ -215,7 +206,7 @@ impl Parser {
                     break;
                 }
             }
-            items.push(item(self)?);
+            items.push(item(self, &items)?);
         }
         Ok(items)
     }
@@ -226,24 +217,10 @@ impl Parser {
                 match self.advance() {
                     Token::Name(name) => Expression::Attribute(Box::new(value), name),
                     Token::Int(number) => Expression::Item(Box::new(value), Box::new(Expression::Int(number))),
-                    _ => return Err(Error::template("expected name or number")),
+                    _ => return template!("expected name or number"),
                 }
             } else if self.skip("[") {
-                let mut parts = Vec::new();
-                while !self.skip("]") {
-                    if !parts.is_empty() {
-                        self.expect(",")?;
-                    }
-                    parts.push(self.subscript()?);
-                }
-                let key = match parts.pop() {
-                    Some(only) if parts.is_empty() => only,
-                    last => {
-                        parts.extend(last);
-                        Expression::Tuple(parts)
-                    }
-                };
-                Expression::Item(Box::new(value), Box::new(key))
+                self.subscript(value)?
             } else if self.is_operator("(") {
                 Expression::Call(Box::new(value), self.arguments()?)
             } else {
@@ -252,26 +229,30 @@ impl Parser {
         }
     }
 
-    fn subscript(&mut self) -> Result<Expression> {
-        let start = if self.is_operator(":") {
-            None
-        } else {
-            Some(self.expression()?)
-        };
-        if !self.skip(":") {
-            return start.ok_or_else(|| self.unexpected("an expression"));
-        }
-        let part = |parser: &mut Parser| -> Result<Option<Expression>> {
-            let is_open = [":", "]", ","].into_iter().any(|end| parser.is_operator(end));
-            if is_open {
-                Ok(None)
-            } else {
-                parser.expression().map(Some)
+    /// `key]` or `start:stop:step]`.
+    fn subscript(&mut self, of: Expression) -> Result<Expression> {
+        let mut bounds = [const { None }; 3];
+        let mut at = 0;
+        loop {
+            if self.is_operator(",") {
+                return unknown!("several keys in brackets");
             }
-        };
-        let stop = part(self)?;
-        let step = if self.skip(":") { part(self)? } else { None };
-        Ok(Expression::Slice(Box::new([start, stop, step])))
+            if self.skip("]") {
+                break;
+            }
+            if self.skip(":") {
+                at += 1;
+            } else if at < 3 && bounds[at].is_none() {
+                bounds[at] = Some(self.expression()?);
+            } else {
+                return Err(self.unexpected("]"));
+            }
+        }
+        match (at, bounds) {
+            (0, [Some(key), ..]) => Ok(Expression::Item(Box::new(of), Box::new(key))),
+            (1 | 2, bounds) => Ok(Expression::Slice(Box::new(of), Box::new(bounds))),
+            _ => Err(self.unexpected("an expression")),
+        }
     }
 
     fn arguments(&mut self) -> Result<Arguments> {
@@ -290,14 +271,14 @@ impl Parser {
                 arguments.star = Some(Box::new(self.expression()?));
             } else if is_open && self.skip("**") {
                 arguments.stars = Some(Box::new(self.expression()?));
-            } else if matches!((self.peek(), self.ahead()), (Token::Name(_), Token::Operator("="))) && is_open {
+            } else if is_open && matches!((self.peek(), self.ahead()), (Token::Name(_), Token::Operator("="))) {
                 let name = self.expect_name()?;
                 self.at += 1;
                 arguments.keywords.push((name, self.expression()?));
             } else if is_open && arguments.star.is_none() && arguments.keywords.is_empty() {
                 arguments.positional.push(self.expression()?);
             } else {
-                return Err(Error::template("invalid syntax for function call expression"));
+                return template!("invalid syntax for function call expression");
             }
         }
         Ok(arguments)
@@ -315,10 +296,9 @@ impl Parser {
     }
 
     fn optional_arguments(&mut self) -> Result<Arguments> {
-        if self.is_operator("(") {
-            self.arguments()
-        } else {
-            Ok(Arguments::default())
+        match self.is_operator("(") {
+            true => self.arguments(),
+            false => Ok(Arguments::default()),
         }
     }
 
@@ -341,7 +321,7 @@ impl Parser {
         };
         let arguments = if begins_value {
             if self.is_word("is") {
-                return Err(Error::template("You cannot chain multiple tests with is"));
+                return template!("You cannot chain multiple tests with is");
             }
             let argument = self.primary()?;
             Arguments {
@@ -353,10 +333,9 @@ impl Parser {
         };
         self.check_known(&name, false)?;
         let test = Expression::Test(Box::new(value), name, arguments);
-        Ok(if is_negated {
-            Expression::Not(Box::new(test))
-        } else {
-            test
+        Ok(match is_negated {
+            true => Expression::Not(Box::new(test)),
+            false => test,
         })
     }
 }

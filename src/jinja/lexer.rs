@@ -1,7 +1,7 @@
 //! Template text to tokens, by the rules of Jinja2's lexer with `trim_blocks` and `lstrip_blocks`.
 
+use super::Result;
 use super::ast::Name;
-use super::{Error, Fault, Result};
 use crate::extract::python::is_word;
 use crate::text::is_python_space as is_space;
 
@@ -92,11 +92,10 @@ impl<'a> Lexer<'a> {
     /// The text before a tag without the white space that the tag takes away.
     fn cut(&self, text: &'a str, sign: Option<char>, is_variable: bool) -> &'a str {
         let line = text.rfind('\n').map_or(0, |at| at + 1);
+        let is_blank = (line > 0 || self.begins_line) && text[line..].chars().all(is_space);
         match sign {
             Some('-') => text.trim_end_matches(is_space),
-            None if !is_variable && (line > 0 || self.begins_line) && text[line..].chars().all(is_space) => {
-                &text[..line]
-            }
+            None if !is_variable && is_blank => &text[..line],
             _ => text,
         }
     }
@@ -104,14 +103,15 @@ impl<'a> Lexer<'a> {
     /// The end of a tag, with the white space after it that it takes away.
     fn end_of_tag(&mut self, end: &str) -> bool {
         let is_variable = end == "}}";
-        if self.rest().starts_with('-') && self.rest()[1..].starts_with(end) {
+        let after_sign = |sign| self.rest().strip_prefix(sign).is_some_and(|rest| rest.starts_with(end));
+        if after_sign('-') {
             self.at += 1 + end.len();
             let before = self.at;
             self.skip_space();
             self.begins_line = self.source[before..self.at].ends_with('\n');
             return true;
         }
-        let keeps = !is_variable && self.rest().starts_with('+') && self.rest()[1..].starts_with(end);
+        let keeps = !is_variable && after_sign('+');
         self.at += usize::from(keeps);
         if !self.take(end) {
             return false;
@@ -122,10 +122,10 @@ impl<'a> Lexer<'a> {
 
     fn comment(&mut self) -> Result<()> {
         while !self.end_of_tag("#}") {
-            let next = self.rest().chars().next();
-            self.at += next
-                .ok_or_else(|| Error::template("Missing end of comment tag"))?
-                .len_utf8();
+            match self.rest().chars().next() {
+                Some(next) => self.at += next.len_utf8(),
+                None => return template!("Missing end of comment tag"),
+            }
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        Err(Error::template("Missing end of raw directive"))
+        template!("Missing end of raw directive")
     }
 
     fn tag(&mut self, begin: Token, end: Token, closing: &str) -> Result<()> {
@@ -177,12 +177,17 @@ impl<'a> Lexer<'a> {
                 return Ok(());
             }
             if self.tokens.len() - first > LONGEST_TAG {
-                let message = format!("one of its tags has more than {LONGEST_TAG} tokens, the limit");
-                return Err(Error::new(Fault::Limit, message));
+                return limit!("one of its tags has more than {LONGEST_TAG} tokens, the limit");
             }
             let token = self.token()?;
-            if let Token::Operator(operator) = token {
-                balance(&mut open, operator)?;
+            match token {
+                Token::Operator("(") => open.push(")"),
+                Token::Operator("[") => open.push("]"),
+                Token::Operator("{") => open.push("}"),
+                Token::Operator(operator @ (")" | "]" | "}")) if open.pop() != Some(operator) => {
+                    return template!("unexpected '{operator}'");
+                }
+                _ => {}
             }
             self.tokens.push(token);
         }
@@ -191,7 +196,7 @@ impl<'a> Lexer<'a> {
     fn token(&mut self) -> Result<Token> {
         let rest = self.rest();
         let Some(first) = rest.chars().next() else {
-            return Err(Error::template("unexpected end of template"));
+            return template!("unexpected end of template");
         };
         if first.is_ascii_digit() {
             return self.number();
@@ -200,7 +205,7 @@ impl<'a> Lexer<'a> {
             let length = rest.find(|c| !is_word(c)).unwrap_or(rest.len());
             self.at += length;
             if !first.is_alphabetic() && first != '_' {
-                return Err(Error::template("Invalid character in identifier"));
+                return template!("Invalid character in identifier");
             }
             return Ok(Token::Name(rest[..length].into()));
         }
@@ -210,96 +215,39 @@ impl<'a> Lexer<'a> {
             self.at += length + 2;
             return Ok(Token::Text(unescape(&rest[1..=length])?.into()));
         }
-        for operator in OPERATORS.split(' ') {
-            if self.take(operator) {
-                return Ok(Token::Operator(operator));
-            }
+        match OPERATORS.split(' ').find(|operator| self.take(operator)) {
+            Some(operator) => Ok(Token::Operator(operator)),
+            None => template!("unexpected char {first:?}"),
         }
-        Err(Error::template(format!("unexpected char {first:?}")))
     }
 
+    /// Digits, a fraction and an exponent; after a dot digits alone, an index.
     fn number(&mut self) -> Result<Token> {
         let rest = self.rest();
-        let after_dot = self.source[..self.at].ends_with('.');
-        let whole = digits(rest, |c| c.is_ascii_digit());
+        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
+        let whole = digits(rest);
         let mut length = whole;
-        if !after_dot {
-            if rest[length..].starts_with('.') && rest[length + 1..].starts_with(|c: char| c.is_ascii_digit()) {
-                length += 1 + digits(&rest[length + 1..], |c| c.is_ascii_digit());
-            }
-            if rest[length..].starts_with(['e', 'E']) {
-                let sign = usize::from(rest[length + 1..].starts_with(['+', '-']));
-                let exponent = digits(&rest[length + 1 + sign..], |c| c.is_ascii_digit());
-                length += if exponent > 0 { 1 + sign + exponent } else { 0 };
+        if !self.source[..self.at].ends_with('.') {
+            let fraction = rest[length..].strip_prefix('.').map_or(0, digits);
+            length += if fraction > 0 { 1 + fraction } else { 0 };
+            if let Some(power) = rest[length..].strip_prefix(['e', 'E']) {
+                let sign = usize::from(power.starts_with(['+', '-']));
+                let power = digits(&power[sign..]);
+                length += if power > 0 { 1 + sign + power } else { 0 };
             }
         }
-        if length > whole {
-            self.at += length;
-            let number = rest[..length].replace('_', "").parse();
-            return number
-                .map(Token::Float)
-                .map_err(|_| Error::template("a number cannot be read"));
+        let text = &rest[..length];
+        let has_more = rest[length..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if has_more || text.len() > 1 && text.starts_with('0') && length == whole {
+            return unknown!("a number that begins with {text}");
         }
-        let (length, base) = whole_number(rest, whole);
         self.at += length;
-        let text = rest[if base == 10 { 0 } else { 2 }..length].replace('_', "");
-        let number = i64::from_str_radix(&text, base);
-        number
-            .map(Token::Int)
-            .map_err(|_| Error::unknown(format!("the whole number {text}")))
+        let token = match length > whole {
+            true => text.parse().ok().map(Token::Float),
+            false => text.parse().ok().map(Token::Int),
+        };
+        token.map_or_else(|| unknown!("the number {text}"), Ok)
     }
-}
-
-/// How long a whole number is, and its base. Of a number that begins with 0 only the zeros belong to it.
-fn whole_number(text: &str, decimal: usize) -> (usize, u32) {
-    let prefix = text.get(..2).unwrap_or_default().to_ascii_lowercase();
-    for (name, base) in [("0b", 2), ("0o", 8), ("0x", 16)] {
-        if prefix == name {
-            let length = digits(text[2..].trim_start_matches('_'), |c| c.is_digit(base));
-            let skipped = text[2..].len() - text[2..].trim_start_matches('_').len();
-            if length > 0 && skipped <= 1 {
-                return (2 + skipped + length, base);
-            }
-        }
-    }
-    if text.starts_with('0') {
-        return (digits(text, |c| c == '0'), 10);
-    }
-    (decimal, 10)
-}
-
-/// Bytes of digits, single underscores between them.
-fn digits(text: &str, is_digit: impl Fn(char) -> bool) -> usize {
-    let mut length = 0;
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let joins = c == '_' && at > 0 && chars.peek().is_some_and(|(_, next)| is_digit(*next));
-        if !is_digit(c) && !joins {
-            break;
-        }
-        length = at + 1;
-    }
-    length
-}
-
-fn balance(open: &mut Vec<&'static str>, operator: &'static str) -> Result<()> {
-    let closing = match operator {
-        "(" => ")",
-        "[" => "]",
-        "{" => "}",
-        ")" | "]" | "}" => {
-            return match open.pop() {
-                Some(expected) if expected == operator => Ok(()),
-                Some(expected) => Err(Error::template(format!(
-                    "unexpected '{operator}', expected '{expected}'"
-                ))),
-                None => Err(Error::template(format!("unexpected '{operator}'"))),
-            };
-        }
-        _ => return Ok(()),
-    };
-    open.push(closing);
-    Ok(())
 }
 
 /// Bytes of a text up to its closing quote.
@@ -323,51 +271,54 @@ fn unescape(text: &str) -> Result<String> {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         let Some(kind) = rest.chars().next() else {
-            return Err(Error::template("\\ at end of string"));
+            return template!("\\ at end of string");
         };
         rest = &rest[kind.len_utf8()..];
-        let (base, most, least) = match kind {
-            'x' => (16, 2, 2),
-            'u' => (16, 4, 4),
-            'U' => (16, 8, 8),
-            '0'..='7' => (8, 3, 1),
+        let length = match kind {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            '\n' => continue,
             _ => {
-                match kind {
-                    '\n' => {}
-                    '\\' | '\'' | '"' => out.push(kind),
-                    'a' => out.push('\u{7}'),
-                    'b' => out.push('\u{8}'),
-                    'f' => out.push('\u{c}'),
-                    'n' => out.push('\n'),
-                    'r' => out.push('\r'),
-                    't' => out.push('\t'),
-                    'v' => out.push('\u{b}'),
-                    'N' => return Err(Error::unknown("\\N in a text")),
-                    other if other.is_ascii() => out.extend(['\\', other]),
-                    // What stands for it in ASCII is read as escapes in turn, after its backslash.
-                    _ => return Err(Error::unknown(format!("\\{kind} in a text"))),
+                match escaped(kind)? {
+                    "" => out.extend(['\\', kind]),
+                    known => out.push_str(known),
                 }
                 continue;
             }
         };
-        let code = if base == 8 {
-            &text[text.len() - rest.len() - 1..]
-        } else {
-            rest
+        let code = rest
+            .get(..length)
+            .filter(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some(code) = code else {
+            return template!("truncated \\{kind} escape");
         };
-        let length = code
-            .bytes()
-            .take(most)
-            .take_while(|byte| char::from(*byte).is_digit(base))
-            .count();
-        if length < least {
-            return Err(Error::template(format!("truncated \\{kind} escape")));
+        match u32::from_str_radix(code, 16).ok().and_then(char::from_u32) {
+            Some(character) => out.push(character),
+            None => return unknown!("\\{kind}{code}"),
         }
-        let number = u32::from_str_radix(&code[..length], base).unwrap_or(u32::MAX);
-        let character = char::from_u32(number).ok_or_else(|| Error::unknown(format!("\\{kind}{}", &code[..length])))?;
-        out.push(character);
-        rest = &code[length..];
+        rest = &rest[length..];
     }
     out.push_str(rest);
     Ok(out)
+}
+
+/// What a letter after a backslash stands for; nothing where both stay.
+fn escaped(kind: char) -> Result<&'static str> {
+    Ok(match kind {
+        '\\' => "\\",
+        '\'' => "'",
+        '"' => "\"",
+        'a' => "\u{7}",
+        'b' => "\u{8}",
+        'f' => "\u{c}",
+        'n' => "\n",
+        'r' => "\r",
+        't' => "\t",
+        'v' => "\u{b}",
+        'N' | '0'..='7' => return unknown!("\\{kind} in a text"),
+        // What stands for it in ASCII is read as escapes in turn, after its backslash.
+        other if !other.is_ascii() => return unknown!("\\{kind} in a text"),
+        _ => "",
+    })
 }

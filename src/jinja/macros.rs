@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use super::Result;
 use super::ast::{Macro, Name};
 use super::call::Arguments;
 use super::meter::Meter;
-use super::statement::{OBJECT, Renderer};
-use super::value::{Dict, Value};
-use super::{Error, Result, sequence};
+use super::statement::{OBJECT, Renderer, put};
+use super::value::{Dict, Kind, Value};
 
-/// Macros and namespaces.
 impl Renderer {
     pub(super) fn new_macro(&mut self, definition: &Arc<Macro>) -> Result<Value> {
         self.meter.bytes(OBJECT)?;
@@ -20,7 +19,7 @@ impl Renderer {
 
     pub(super) fn call_macro(&mut self, id: usize, arguments: Arguments) -> Result<Value> {
         let (definition, frame) = self.macros[id].clone();
-        let parameters = &definition.parameters;
+        let (parameters, macro_name) = (&definition.parameters, &definition.name);
         let mut keywords = arguments.keywords;
         let mut pop = |name: &str| {
             let at = keywords.iter().position(|(known, _)| &**known == name);
@@ -28,9 +27,7 @@ impl Renderer {
         };
         let mut positional = arguments.positional.into_iter();
         let mut values: Vec<Option<Value>> = positional.by_ref().take(parameters.len()).map(Some).collect();
-        for (name, _) in &parameters[values.len()..] {
-            values.push(pop(name));
-        }
+        values.extend(parameters[values.len()..].iter().map(|(name, _)| pop(name)));
         let has_own_caller = parameters.iter().any(|(name, _)| &**name == "caller");
         let [takes_caller, takes_keywords, takes_more] = definition.takes;
         let mut special: Vec<(&str, Value)> = Vec::new();
@@ -45,36 +42,39 @@ impl Renderer {
             let entries = keywords.into_iter().map(|(name, value)| (Value::Text(name), value));
             special.push(("kwargs", Value::dict(entries.collect())?));
         } else if let Some((name, _)) = keywords.first() {
-            let macro_name = &definition.name;
-            return Err(Error::python(format!(
-                "macro '{macro_name}' takes no keyword argument '{name}'"
-            )));
+            return python!("macro '{macro_name}' takes no keyword argument '{name}'");
         }
         if takes_more {
-            special.push(("varargs", Value::tuple(positional.collect())?));
+            special.push(("varargs", Value::series(Kind::Tuple, positional.collect())?));
         } else if positional.next().is_some() {
-            let (name, most) = (&definition.name, parameters.len());
-            return Err(Error::python(format!(
-                "macro '{name}' takes not more than {most} argument(s)"
-            )));
+            return python!(
+                "macro '{macro_name}' takes not more than {} argument(s)",
+                parameters.len()
+            );
         }
         self.meter.enter()?;
         let text = self.scoped(frame, |renderer| {
-            for (name, value) in special {
-                renderer.store(&name.into(), value);
-            }
-            for ((name, default), value) in parameters.iter().zip(values) {
-                let value = match (value, default) {
-                    (Some(value), _) => value,
-                    (None, Some(default)) => renderer.evaluate(default)?,
-                    (None, None) => Value::undefined(format!("parameter '{name}' was not provided")),
-                };
-                renderer.store(name, value);
-            }
+            special
+                .into_iter()
+                .for_each(|(name, value)| renderer.store(&name.into(), value));
+            renderer.set_parameters(&definition, values)?;
             renderer.captured(|renderer, out| renderer.run(&definition.body, out).map(|_| ()))
         });
         self.meter.leave();
         text.map(Value::text)
+    }
+
+    /// What was given, else the default: it may speak of the parameters before it.
+    fn set_parameters(&mut self, definition: &Macro, values: Vec<Option<Value>>) -> Result<()> {
+        for ((name, default), value) in definition.parameters.iter().zip(values) {
+            let value = match (value, default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => self.evaluate(default)?,
+                (None, None) => Value::undefined(format!("parameter '{name}' was not provided")),
+            };
+            self.store(name, value);
+        }
+        Ok(())
     }
 
     pub(super) fn new_namespace(&mut self, arguments: Arguments) -> Result<Value> {
@@ -82,24 +82,21 @@ impl Renderer {
         let id = self.namespaces.len();
         self.namespaces.push(Vec::new());
         for (name, value) in mapping(arguments, "namespace", &self.meter)? {
-            let name = name.as_text().cloned();
-            let name = name.ok_or_else(|| Error::unknown("a namespace with names that are no text"))?;
-            self.set_attribute(id, &name, value)?;
+            let Some(name) = name.as_text() else {
+                return unknown!("a namespace with names that are no text");
+            };
+            self.set_attribute(id, name, value)?;
         }
         Ok(Value::Namespace(id))
     }
 
     pub(super) fn set_attribute(&mut self, id: usize, name: &Name, value: Value) -> Result<()> {
         if name.starts_with('_') {
-            return Err(Error::template(format!(
+            return template!(
                 "Chat templates cannot store underscore-prefixed attributes on a namespace, but got '{name}'"
-            )));
+            );
         }
-        let names = &mut self.namespaces[id];
-        match names.iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => *old = value,
-            None => names.push((Arc::clone(name), value)),
-        }
+        put(&mut self.namespaces[id], name, value);
         Ok(())
     }
 
@@ -111,24 +108,15 @@ impl Renderer {
 
 /// The entries that `dict(...)` makes of its arguments.
 pub(super) fn mapping(arguments: Arguments, function: &str, meter: &Meter) -> Result<Vec<(Value, Value)>> {
-    let mut entries = Vec::new();
-    if arguments.positional.len() > 1 {
-        return Err(Error::python(format!("{function} expected at most 1 argument")));
-    }
-    for given in &arguments.positional {
-        if let Value::Dict(dict) = given {
+    let mut entries = match arguments.positional.as_slice() {
+        [] => Vec::new(),
+        [Value::Dict(dict)] => {
             meter.items(2 * dict.entries.len())?;
-            entries.clone_from(&dict.entries);
-            continue;
+            dict.entries.clone()
         }
-        for pair in sequence::items(given, meter)? {
-            let pair = sequence::items(&pair, meter)?;
-            let [key, value] = <[Value; 2]>::try_from(pair)
-                .map_err(|_| Error::python("dictionary update sequence element has not length 2"))?;
-            meter.steps(entries.len() / 8)?;
-            Dict::set(&mut entries, key, value)?;
-        }
-    }
+        [_] => return unknown!("{function} of what is no dict"),
+        _ => return python!("{function} expected at most 1 argument"),
+    };
     for (name, value) in arguments.keywords {
         Dict::set(&mut entries, Value::Text(name), value)?;
     }

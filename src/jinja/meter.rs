@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::{Error, Fault, Result};
+use super::Result;
 
 /// Expressions and statements; the longest chats take some thousands.
 const STEPS: usize = 2_000_000;
@@ -30,8 +30,10 @@ impl Meter {
     }
 
     pub(super) fn steps(&self, count: usize) -> Result<()> {
-        let left = self.steps.get().checked_sub(count);
-        self.steps.set(left.ok_or_else(|| over("takes", STEPS, "steps"))?);
+        match self.steps.get().checked_sub(count) {
+            Some(left) => self.steps.set(left),
+            None => return limit!("it takes more than {STEPS} steps, the limit"),
+        }
         Ok(())
     }
 
@@ -42,9 +44,10 @@ impl Meter {
 
     /// Room for so many bytes.
     pub(super) fn bytes(&self, count: usize) -> Result<()> {
-        let left = self.bytes.get().checked_sub(count);
-        self.bytes
-            .set(left.ok_or_else(|| over("fills", BYTES, "bytes of memory"))?);
+        match self.bytes.get().checked_sub(count) {
+            Some(left) => self.bytes.set(left),
+            None => return limit!("it fills more than {BYTES} bytes of memory, the limit"),
+        }
         Ok(())
     }
 
@@ -53,11 +56,12 @@ impl Meter {
         self.bytes(count.saturating_mul(size_of::<super::value::Value>()))
     }
 
+    /// Work one level deeper.
     pub(super) fn enter(&self) -> Result<()> {
         self.steps(1)?;
         self.depth.set(self.depth.get() + 1);
         if self.depth.get() > DEPTH {
-            return Err(over("nests", DEPTH, "levels"));
+            return limit!("it nests more than {DEPTH} levels, the limit");
         }
         Ok(())
     }
@@ -65,10 +69,6 @@ impl Meter {
     pub(super) fn leave(&self) {
         self.depth.set(self.depth.get() - 1);
     }
-}
-
-fn over(verb: &str, most: usize, what: &str) -> Error {
-    Error::new(Fault::Limit, format!("it {verb} more than {most} {what}, the limit"))
 }
 
 /// A text that grows within the bounds.
@@ -87,12 +87,6 @@ impl<'m> Text<'m> {
     pub(super) fn push(&mut self, piece: &str) -> Result<()> {
         self.meter.bytes(piece.len())?;
         self.text.push_str(piece);
-        Ok(())
-    }
-
-    pub(super) fn repeat(&mut self, piece: char, count: usize) -> Result<()> {
-        self.meter.bytes(count.saturating_mul(piece.len_utf8()))?;
-        self.text.push_str(&String::from(piece).repeat(count));
         Ok(())
     }
 }

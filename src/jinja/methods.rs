@@ -1,36 +1,126 @@
 //! The methods of Python's values, and which attributes they have.
 
-use super::call::{Arguments, int_of, text_of};
-use super::cuts::{begins, lines, pad, partition, replace, search, split_at, split_at_space, strip};
+use std::rc::Rc;
+
+use super::Result;
+use super::call::{Arguments, Bound, text_of};
+use super::format::format;
 use super::meter::{Meter, Text};
-use super::value::Value;
-use super::{Error, Result, sequence};
+use super::sequence;
+use super::value::{Kind, Value};
 use crate::extract::python::is_word;
 use crate::text::is_python_space as is_space;
 
-/// Methods that are here, by the type's name.
-const KNOWN: [(&str, &str); 4] = [
-    (
-        "str",
-        "capitalize center count endswith find format index isalnum isalpha isascii isdecimal isdigit islower \
-         isnumeric isprintable isspace isupper join ljust lower lstrip partition removeprefix removesuffix \
-         replace rfind rindex rjust rpartition rsplit rstrip split splitlines startswith strip swapcase title \
-         upper zfill",
-    ),
-    ("dict", "copy get items keys values"),
-    ("list", "copy count index"),
-    ("tuple", "count index"),
+type Method = fn(&str, &Bound, &Meter) -> Result<Value>;
+
+/// Methods of texts, with the arguments as [`Arguments::bind`] takes them.
+const OF_TEXT: &[(&str, &str, Method)] = &[
+    ("capitalize", "", |text, _, meter| {
+        let length = text.chars().next().map_or(0, char::len_utf8);
+        let first = titled(&text[..length], |_| true)?;
+        made(&(first + &text[length..].to_lowercase()), meter)
+    }),
+    ("count", "/sub", |text, given, _| match given.text(0)? {
+        "" => Ok(Value::Int(text.chars().count() as i64 + 1)),
+        part => Ok(Value::Int(text.matches(part).count() as i64)),
+    }),
+    ("endswith", "/suffix", |text, given, _| {
+        any_of(given, |part| text.ends_with(part))
+    }),
+    ("find", "/sub", |text, given, _| {
+        Ok(place(text, text.find(given.text(0)?)))
+    }),
+    ("isalnum", "", |text, _, _| all(text, |c| is_word(c) && c != '_')),
+    ("isalpha", "", |text, _, _| {
+        all(text, |c| is_word(c) && !c.is_numeric() && c != '_')
+    }),
+    ("isascii", "", |text, _, _| Ok(Value::Bool(text.is_ascii()))),
+    ("isdigit", "", digits),
+    ("islower", "", |text, _, _| {
+        Ok(cased(text, char::is_lowercase, char::is_uppercase))
+    }),
+    ("isnumeric", "", digits),
+    ("isspace", "", |text, _, _| all(text, is_space)),
+    ("isupper", "", |text, _, _| {
+        Ok(cased(text, char::is_uppercase, char::is_lowercase))
+    }),
+    ("join", "/iterable", join),
+    ("lower", "", |text, _, meter| made(&text.to_lowercase(), meter)),
+    ("lstrip", "/chars?", |text, given, meter| {
+        strip(text, given, (true, false), meter)
+    }),
+    ("partition", "/sep", |text, given, meter| {
+        let separator = given.text(0)?;
+        let found = text.split_once(separator);
+        parted(
+            found.map_or([text, "", ""], |(before, after)| [before, separator, after]),
+            separator,
+            meter,
+        )
+    }),
+    ("removeprefix", "/prefix", |text, given, meter| {
+        made(text.strip_prefix(given.text(0)?).unwrap_or(text), meter)
+    }),
+    ("removesuffix", "/suffix", |text, given, meter| {
+        made(text.strip_suffix(given.text(0)?).unwrap_or(text), meter)
+    }),
+    ("replace", "/old /new /count?", |text, given, meter| {
+        replace(text, (given.text(0)?, given.text(1)?), given.int(2, -1)?, meter)
+    }),
+    ("rfind", "/sub", |text, given, _| {
+        Ok(place(text, text.rfind(given.text(0)?)))
+    }),
+    ("rpartition", "/sep", |text, given, meter| {
+        let separator = given.text(0)?;
+        let found = text.rsplit_once(separator);
+        parted(
+            found.map_or(["", "", text], |(before, after)| [before, separator, after]),
+            separator,
+            meter,
+        )
+    }),
+    ("rsplit", "sep? maxsplit?", |text, given, meter| {
+        split(text, given, true, meter)
+    }),
+    ("rstrip", "/chars?", |text, given, meter| {
+        strip(text, given, (false, true), meter)
+    }),
+    ("split", "sep? maxsplit?", |text, given, meter| {
+        split(text, given, false, meter)
+    }),
+    ("splitlines", "keepends?", |text, given, meter| {
+        texts(&lines(text, given.is_true(0)), meter)
+    }),
+    ("startswith", "/prefix", |text, given, _| {
+        any_of(given, |part| text.starts_with(part))
+    }),
+    ("strip", "/chars?", |text, given, meter| {
+        strip(text, given, (true, true), meter)
+    }),
+    ("title", "", |text, _, meter| {
+        made(&titled(text, |c| c.is_lowercase() || c.is_uppercase())?, meter)
+    }),
+    ("upper", "", |text, _, meter| made(&text.to_uppercase(), meter)),
+];
+
+/// Methods of other types.
+const OF_OTHERS: &[(&str, &[&str])] = &[
+    ("str", &["format"]),
+    ("dict", &["copy", "get", "items", "keys", "values"]),
+    ("list", &["copy", "count", "index"]),
+    ("tuple", &["count", "index"]),
 ];
 
 /// Attributes that Python has and that are not here.
-const LACKING: [(&str, &str); 10] = [
+const LACKING: &[(&str, &str)] = &[
     (
         "str",
-        "casefold encode expandtabs format_map isidentifier istitle maketrans translate",
+        "casefold center encode expandtabs format_map index isdecimal isidentifier isprintable istitle ljust maketrans \
+         rindex rjust swapcase translate zfill",
     ),
     ("dict", "fromkeys"),
-    ("int", INT),
-    ("bool", INT),
+    ("int", NUMBER),
+    ("bool", NUMBER),
     ("float", "as_integer_ratio conjugate fromhex hex imag is_integer real"),
     ("range", "count index start step stop"),
     (
@@ -41,258 +131,221 @@ const LACKING: [(&str, &str); 10] = [
     ("dict_values", "mapping"),
     ("dict_items", "isdisjoint mapping"),
 ];
-const INT: &str = "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag numerator real to_bytes";
+const NUMBER: &str =
+    "as_integer_ratio bit_count bit_length conjugate denominator from_bytes imag numerator real to_bytes";
 
 /// Methods that change their value: the sandbox keeps templates from them.
-const CHANGING: [(&str, &str); 2] = [
+const CHANGING: &[(&str, &str)] = &[
     ("dict", "clear pop popitem setdefault update"),
     ("list", "append clear extend insert pop remove reverse sort"),
 ];
-
-fn listed(table: &[(&str, &'static str)], of: &str, name: &str) -> Option<&'static str> {
-    let (_, names) = table.iter().find(|(known, _)| *known == of)?;
-    names.split(' ').find(|known| *known == name)
-}
 
 /// Python's `getattr`: none where there is no such attribute.
 pub(super) fn attribute(value: &Value, name: &str) -> Result<Option<Value>> {
     let kind = value.type_name();
     if matches!(value, Value::Markup(_) | Value::Method(..) | Value::Function(_)) {
-        return Err(Error::unknown(format!("an attribute of a {kind} ({name})")));
+        return unknown!("an attribute of a {kind} ({name})");
     }
-    if let Some(method) = listed(&KNOWN, kind, name) {
+    let of_text = OF_TEXT.iter().map(|(method, ..)| ("str", *method));
+    let others = OF_OTHERS
+        .iter()
+        .flat_map(|(of, methods)| methods.iter().map(|method| (*of, *method)));
+    if let Some((_, method)) = of_text.chain(others).find(|known| *known == (kind, name)) {
         return Value::method(value, method).map(Some);
     }
-    if listed(&LACKING, kind, name).is_some() {
-        return Err(Error::unknown(format!("{kind}.{name}")));
+    let is_listed = |table: &[(&str, &str)]| {
+        let mut rows = table.iter().filter(|(of, _)| *of == kind);
+        rows.any(|(_, names)| names.split(' ').any(|known| known == name))
+    };
+    if is_listed(LACKING) {
+        return unknown!("{kind}.{name}");
     }
-    if listed(&CHANGING, kind, name).is_some() || name.starts_with("__") && name.ends_with("__") && name.len() > 4 {
-        return Ok(Some(Value::undefined(format!(
-            "access to attribute '{name}' of '{kind}' object is unsafe."
-        ))));
-    }
-    Ok(match value {
-        Value::Tuple(pair) if pair.is_group && name == "grouper" => pair.items.first().cloned(),
-        Value::Tuple(pair) if pair.is_group && name == "list" => pair.items.get(1).cloned(),
-        _ => None,
-    })
+    let is_inner = name.starts_with("__") && name.ends_with("__") && name.len() > 4;
+    let unsafe_one = || Value::undefined(format!("access to attribute '{name}' of '{kind}' object is unsafe."));
+    Ok((is_inner || is_listed(CHANGING)).then(unsafe_one))
 }
 
 pub(super) fn call(value: &Value, method: &'static str, arguments: Arguments, meter: &Meter) -> Result<Value> {
-    match value {
-        Value::Text(text) => {
+    match (value, method) {
+        (Value::Text(text), "format") => format(text, &arguments, meter),
+        (Value::Text(text), _) => {
             meter.scan(text.len())?;
-            text_method(text, method, arguments, meter)
-        }
-        Value::Dict(dict) => match method {
-            "get" => {
-                let [key, default] = arguments.bind("get", ["/key", "/default"], 1)?;
-                let key = key.unwrap_or(Value::None);
-                key.check_hashable()?;
-                let found = dict.get(&key).cloned();
-                Ok(found.or(default).unwrap_or(Value::None))
+            match OF_TEXT.iter().find(|(known, ..)| *known == method) {
+                Some((_, signature, work)) => work(text, &arguments.bind(method, signature)?, meter),
+                None => unknown!("str.{method}"),
             }
-            _ => {
-                let [] = arguments.bind(method, [], 0)?;
-                Ok(match method {
-                    "copy" => value.clone(),
-                    view => Value::View(view, std::rc::Rc::clone(dict)),
-                })
+        }
+        (Value::Dict(dict), "get") => {
+            let given = arguments.bind("get", "/key /default?")?;
+            let key = given.value(0);
+            key.check_hashable()?;
+            Ok(dict.get(&key).cloned().unwrap_or_else(|| given.value(1)))
+        }
+        (Value::Series(_, items), "count" | "index") => {
+            let part = arguments.bind(method, "/value")?.value(0);
+            meter.scan(part.weight().saturating_mul(items.items.len()))?;
+            let mut found = (0_i64..).zip(&items.items).filter(|(_, item)| item.is_equal(&part));
+            match (method, found.next()) {
+                ("count", first) => Ok(Value::Int(found.count() as i64 + i64::from(first.is_some()))),
+                (_, Some((at, _))) => Ok(Value::Int(at)),
+                (_, None) => python!("value is not in list"),
             }
-        },
-        Value::List(items) | Value::Tuple(items) => match method {
-            "copy" => {
-                let [] = arguments.bind("copy", [], 0)?;
-                Ok(value.clone())
-            }
-            _ => {
-                let [part, start, stop] = arguments.bind(method, ["/value", "/start", "/stop"], 1)?;
-                if start.or(stop).is_some() {
-                    return Err(Error::unknown("index from a place on"));
-                }
-                let part = part.unwrap_or(Value::None);
-                meter.scan(part.weight().saturating_mul(items.items.len()))?;
-                let is_equal = |item: &Value| item.is_equal(&part);
-                match method {
-                    "count" => Ok(Value::Int(
-                        items.items.iter().filter(|item| is_equal(item)).count() as i64
-                    )),
-                    _ => match items.items.iter().position(is_equal) {
-                        Some(at) => Ok(Value::Int(at as i64)),
-                        None => Err(Error::python("value is not in list")),
-                    },
-                }
-            }
-        },
-        other => Err(Error::unknown(format!("{}.{method}", other.type_name()))),
-    }
-}
-
-fn text_method(text: &str, method: &'static str, arguments: Arguments, meter: &Meter) -> Result<Value> {
-    match method {
-        "strip" | "lstrip" | "rstrip" => {
-            let [cut] = arguments.bind(method, ["/chars"], 0)?;
-            let cut = cut.filter(|cut| !matches!(cut, Value::None));
-            let cut = cut.as_ref().map(text_of).transpose()?;
-            made(strip(text, cut, method != "rstrip", method != "lstrip"), meter)
         }
-        "split" | "rsplit" => {
-            let [separator, most] = arguments.bind(method, ["sep", "maxsplit"], 0)?;
-            let most = most.as_ref().map(int_of).transpose()?.unwrap_or(-1);
-            let most = usize::try_from(most).unwrap_or(usize::MAX);
-            let separator = separator.filter(|separator| !matches!(separator, Value::None));
-            let parts = match separator.as_ref().map(text_of).transpose()? {
-                Some("") => return Err(Error::python("empty separator")),
-                Some(separator) => split_at(text, separator, most, method == "rsplit"),
-                None => split_at_space(text, most, method == "rsplit"),
-            };
-            texts(parts, meter)
-        }
-        "splitlines" => {
-            let [keeps] = arguments.bind(method, ["keepends"], 0)?;
-            texts(lines(text, keeps.is_some_and(|keeps| keeps.is_true())), meter)
-        }
-        "partition" | "rpartition" => {
-            let [separator] = arguments.bind(method, ["/sep"], 1)?;
-            let separator = separator.unwrap_or(Value::None);
-            partition(text, text_of(&separator)?, method == "rpartition", meter)
-        }
-        "replace" => {
-            let [old, new, count] = arguments.bind(method, ["/old", "/new", "/count"], 2)?;
-            let (old, new) = (old.unwrap_or(Value::None), new.unwrap_or(Value::None));
-            let most = count.as_ref().map(int_of).transpose()?.unwrap_or(-1);
-            replace(text, text_of(&old)?, text_of(&new)?, most, meter)
-        }
-        "startswith" | "endswith" => begins(text, method, arguments),
-        "removeprefix" | "removesuffix" => {
-            let [part] = arguments.bind(method, ["/part"], 1)?;
-            let part = part.unwrap_or(Value::None);
-            let part = text_of(&part)?;
-            let rest = if method == "removeprefix" {
-                text.strip_prefix(part)
-            } else {
-                text.strip_suffix(part)
-            };
-            made(rest.unwrap_or(text), meter)
-        }
-        "find" | "rfind" | "index" | "rindex" | "count" => search(text, method, arguments),
-        "center" | "ljust" | "rjust" | "zfill" => pad(text, method, arguments, meter),
-        "join" => join(text, arguments, meter),
-        "format" => Err(Error::unknown("str.format here")),
-        _ => {
-            let [] = arguments.bind(method, [], 0)?;
-            match method.strip_prefix("is") {
-                Some(what) => is(text, what),
-                None => made(&changed(text, method), meter),
+        (value, _) => {
+            arguments.bind(method, "")?;
+            match method {
+                "keys" => sequence::view(value, Kind::Keys, meter),
+                "values" => sequence::view(value, Kind::Values, meter),
+                "items" => sequence::view(value, Kind::Pairs, meter),
+                _ => Ok(value.clone()),
             }
         }
     }
 }
 
-pub(super) fn made(text: &str, meter: &Meter) -> Result<Value> {
+fn made(text: &str, meter: &Meter) -> Result<Value> {
     meter.bytes(text.len())?;
     Ok(Value::text(text))
 }
 
-fn texts(parts: Vec<&str>, meter: &Meter) -> Result<Value> {
+fn texts(parts: &[&str], meter: &Meter) -> Result<Value> {
     meter.items(parts.len())?;
-    Value::list(parts.into_iter().map(|part| made(part, meter)).collect::<Result<_>>()?)
+    Value::list(parts.iter().map(|part| made(part, meter)).collect::<Result<_>>()?)
 }
 
-/// `isalpha` and the like; of other scripts only what Rust and Python class alike.
-fn is(text: &str, what: &str) -> Result<Value> {
-    let all = |is: fn(char) -> bool| !text.is_empty() && text.chars().all(is);
-    let digits = |is: fn(&char) -> bool| {
-        let is_odd = |c: char| !c.is_ascii() && c.is_numeric();
-        match text.chars().any(is_odd) {
-            true => Err(Error::unknown(format!("is{what} of digits other than 0 to 9"))),
-            false => Ok(!text.is_empty() && text.chars().all(|c| is(&c))),
-        }
-    };
-    let cased = |is: fn(char) -> bool, other: fn(char) -> bool| text.chars().any(is) && !text.chars().any(other);
-    Ok(Value::Bool(match what {
-        "alnum" => all(|c| is_word(c) && c != '_'),
-        "alpha" => all(|c| is_word(c) && !c.is_numeric() && c != '_'),
-        "ascii" => text.is_ascii(),
-        "space" => all(is_space),
-        "printable" => text.chars().all(super::written::is_printable),
-        "lower" => cased(char::is_lowercase, char::is_uppercase),
-        "upper" => cased(char::is_uppercase, char::is_lowercase),
-        _ => digits(char::is_ascii_digit)?,
-    }))
-}
-
-/// `upper`, `lower`, `capitalize`, `title`, `swapcase`.
-pub(super) fn changed(text: &str, method: &str) -> String {
-    match method {
-        "upper" => text.to_uppercase(),
-        "lower" => text.to_lowercase(),
-        "capitalize" => {
-            let mut chars = text.chars();
-            let first = chars.next().map(title_case).unwrap_or_default();
-            first + &text[text.len() - chars.as_str().len()..].to_lowercase()
-        }
-        "swapcase" => text.chars().fold(String::new(), |mut swapped, c| {
-            match c.is_uppercase() {
-                true => swapped.extend(c.to_lowercase()),
-                false => swapped.extend(c.to_uppercase()),
-            }
-            swapped
-        }),
-        _ => {
-            let mut is_inside = false;
-            text.chars().fold(String::new(), |mut titled, c| {
-                let is_cased = c.is_lowercase() || c.is_uppercase();
-                match is_inside {
-                    true => titled.extend(c.to_lowercase()),
-                    false => titled.push_str(&title_case(c)),
-                }
-                is_inside = is_cased;
-                titled
-            })
-        }
+fn parted(parts: [&str; 3], separator: &str, meter: &Meter) -> Result<Value> {
+    if separator.is_empty() {
+        return python!("empty separator");
     }
+    Value::series(
+        Kind::Tuple,
+        parts.iter().map(|part| made(part, meter)).collect::<Result<_>>()?,
+    )
 }
 
-/// Upper case at a word's begin: of a letter that becomes several, only the first is large.
-fn title_case(c: char) -> String {
-    let own = match u32::from(c) {
-        // Letters of two, of which only the first is large.
-        0x1c4..=0x1c6 => 0x1c5,
-        0x1c7..=0x1c9 => 0x1c8,
-        0x1ca..=0x1cc => 0x1cb,
-        0x1f1..=0x1f3 => 0x1f2,
-        // Georgian has capitals for whole words alone.
-        code @ (0x10d0..=0x10fa | 0x10fd..=0x10ff) => code,
-        // Greek vowels with an iota below.
-        code @ (0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7) => code + 8,
-        code @ (0x1fb3 | 0x1fc3 | 0x1ff3) => code + 9,
-        code @ (0x1f88..=0x1f8f | 0x1f98..=0x1f9f | 0x1fa8..=0x1faf | 0x1fbc | 0x1fcc | 0x1ffc) => code,
-        _ => 0,
+/// Whether it holds of the text, or of one of a tuple of texts.
+fn any_of(given: &Bound, holds: impl Fn(&str) -> bool) -> Result<Value> {
+    let value = given.value(0);
+    let parts: Rc<_> = match &value {
+        Value::Series(Kind::Tuple, parts) => parts.items.iter().collect(),
+        part => Rc::new([part]) as Rc<[&Value]>,
     };
-    if let Some(own) = char::from_u32(own).filter(|own| *own != '\0') {
-        return own.into();
+    let mut any = false;
+    for part in parts.iter() {
+        any |= holds(text_of(part)?);
     }
-    let mut upper = c.to_uppercase();
-    let first: String = upper.next().into_iter().collect();
-    first + &upper.flat_map(char::to_lowercase).collect::<String>()
+    Ok(Value::Bool(any))
 }
 
-fn join(text: &str, arguments: Arguments, meter: &Meter) -> Result<Value> {
-    let [parts] = arguments.bind("join", ["/iterable"], 1)?;
+/// The number of the character at a byte, -1 where there is none.
+fn place(text: &str, at: Option<usize>) -> Value {
+    Value::Int(at.map_or(-1, |at| text[..at].chars().count() as i64))
+}
+
+fn all(text: &str, is: impl Fn(char) -> bool) -> Result<Value> {
+    Ok(Value::Bool(!text.is_empty() && text.chars().all(is)))
+}
+
+/// `isdigit`, `isnumeric`: of other scripts Rust and Python class not alike.
+fn digits(text: &str, _: &Bound, _: &Meter) -> Result<Value> {
+    if text.chars().any(|c| !c.is_ascii() && c.is_numeric()) {
+        return unknown!("isdigit of digits other than 0 to 9");
+    }
+    all(text, |c| c.is_ascii_digit())
+}
+
+fn cased(text: &str, is: fn(char) -> bool, other: fn(char) -> bool) -> Value {
+    Value::Bool(text.chars().any(is) && !text.chars().any(other))
+}
+
+/// The text with the first letter of each word large and the rest small; words are made of what `is_inside` holds of.
+pub(super) fn titled(text: &str, is_inside: fn(char) -> bool) -> Result<String> {
+    let mut titled = String::with_capacity(text.len());
+    let mut is_within = false;
+    for c in text.chars() {
+        if is_within {
+            titled.extend(c.to_lowercase());
+        } else if c.is_ascii() || c.to_uppercase().count() == 1 && !is_two_letters(c) {
+            titled.extend(c.to_uppercase());
+        } else {
+            return unknown!("the large form of {c:?} at a word's begin");
+        }
+        is_within = is_inside(c);
+    }
+    Ok(titled)
+}
+
+/// Letters of two, of which only the first is large at a word's begin; Georgian, and Greek with an iota below.
+fn is_two_letters(c: char) -> bool {
+    matches!(u32::from(c), 0x1c4..=0x1cc | 0x1f1..=0x1f3 | 0x10d0..=0x10ff | 0x1f80..=0x1fff)
+}
+
+/// Python's `strip` family: the given characters, else all white space.
+pub(super) fn strip(text: &str, given: &Bound, (at_start, at_end): (bool, bool), meter: &Meter) -> Result<Value> {
+    let cut = given.some(0).map(text_of).transpose()?;
+    let is_cut = |c: char| cut.map_or_else(|| is_space(c), |cut| cut.contains(c));
+    let text = if at_start {
+        text.trim_start_matches(is_cut)
+    } else {
+        text
+    };
+    made(if at_end { text.trim_end_matches(is_cut) } else { text }, meter)
+}
+
+fn split(text: &str, given: &Bound, from_end: bool, meter: &Meter) -> Result<Value> {
+    let most = usize::try_from(given.int(1, -1)?).unwrap_or(usize::MAX);
+    let mut parts: Vec<&str> = match given.some(0).map(text_of).transpose()? {
+        Some("") => return python!("empty separator"),
+        Some(separator) if from_end => text.rsplitn(most.saturating_add(1), separator).collect(),
+        Some(separator) => text.splitn(most.saturating_add(1), separator).collect(),
+        None if most == usize::MAX => text.split(is_space).filter(|part| !part.is_empty()).collect(),
+        None => return unknown!("splitting at white space so many times"),
+    };
+    if from_end && given.some(0).is_some() {
+        parts.reverse();
+    }
+    texts(&parts, meter)
+}
+
+/// Python's lines: more signs break them than Rust's.
+pub(super) fn lines(text: &str, keeps_ends: bool) -> Vec<&str> {
+    let breaks =
+        |c: char| matches!(c, '\n' | '\u{b}'..='\r' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(breaks) {
+        let width = match rest[at..].starts_with("\r\n") {
+            true => 2,
+            false => rest[at..].chars().next().map_or(1, char::len_utf8),
+        };
+        lines.push(&rest[..if keeps_ends { at + width } else { at }]);
+        rest = &rest[at + width..];
+    }
+    lines.extend(Some(rest).filter(|rest| !rest.is_empty()));
+    lines
+}
+
+/// At most so many, below 0 all.
+pub(super) fn replace(text: &str, (old, new): (&str, &str), most: i64, meter: &Meter) -> Result<Value> {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    meter.scan(text.len())?;
+    let count = text.matches(old).count().min(most);
+    meter.bytes(text.len().saturating_add(count.saturating_mul(new.len())))?;
+    Ok(Value::text(text.replacen(old, new, most)))
+}
+
+fn join(text: &str, given: &Bound, meter: &Meter) -> Result<Value> {
     let mut out = Text::new(meter);
-    for (index, part) in sequence::items(&parts.unwrap_or(Value::None), meter)?
-        .iter()
-        .enumerate()
-    {
+    for (index, part) in sequence::items(&given.value(0), meter)?.iter().enumerate() {
         out.push(if index > 0 { text } else { "" })?;
         match part {
             Value::Text(part) => out.push(part)?,
-            Value::Markup(_) => return Err(Error::unknown("joining text marked as safe")),
+            Value::Markup(_) => return unknown!("joining text marked as safe"),
             other => {
-                let name = other.type_name();
-                let message = format!("sequence item {index}: expected str instance, {name} found");
-                return Err(Error::python(message));
+                return python!(
+                    "sequence item {index}: expected str instance, {} found",
+                    other.type_name()
+                );
             }
         }
     }

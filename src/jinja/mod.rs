@@ -1,19 +1,31 @@
 //! Jinja templates as Python's Jinja2 renders them for transformers: its lexer, grammar, scopes and sandbox, and Python's
 //! text for whatever is printed.
 //!
-//! A template is a stranger's code: the steps it takes, the memory it fills and how deep it nests are bounded. What Jinja2
-//! has and is not known here is refused by name, never rendered otherwise. Parsing and rendering have a thread with a
-//! large stack of their own.
+//! A template is a stranger's code: the steps it takes, the memory it fills and how deep it nests are bounded. It holds
+//! what chat templates are made of; what else Jinja2 or Python has is refused by name, never rendered otherwise. Parsing
+//! and rendering have a thread with a large stack of their own.
+
+/// A failure: `template!`, `python!`, `unknown!` and `limit!` with a text, by [`Fault`].
+macro_rules! template {
+    ($($text:tt)*) => { Err(super::Error::new(super::Fault::Template, format!($($text)*))) };
+}
+macro_rules! python {
+    ($($text:tt)*) => { Err(super::Error::new(super::Fault::Python, format!($($text)*))) };
+}
+macro_rules! unknown {
+    ($($what:tt)*) => { Err(super::Error::unknown(&format!($($what)*))) };
+}
+macro_rules! limit {
+    ($($text:tt)*) => { Err(super::Error::new(super::Fault::Limit, format!($($text)*))) };
+}
 
 mod ast;
 mod call;
 mod clock;
-mod cuts;
 mod expression;
 mod filters;
 mod format;
 mod grammar;
-mod json;
 mod lexer;
 mod macros;
 mod meter;
@@ -22,11 +34,9 @@ mod number;
 mod operators;
 mod order;
 mod parser;
-mod percent;
 mod sequence;
 mod statement;
 mod tests;
-mod textual;
 mod value;
 mod written;
 
@@ -65,23 +75,13 @@ pub struct Error {
 type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    fn template(message: impl Into<String>) -> Error {
-        Error::new(Fault::Template, message)
-    }
-
-    fn python(message: impl Into<String>) -> Error {
-        Error::new(Fault::Python, message)
-    }
-
-    fn unknown(what: impl fmt::Display) -> Error {
-        Error::new(Fault::Unknown, format!("{what} is not known to markbook's Jinja"))
-    }
-
     fn new(fault: Fault, message: impl Into<String>) -> Error {
-        Error {
-            fault,
-            message: message.into(),
-        }
+        let message = message.into();
+        Error { fault, message }
+    }
+
+    fn unknown(what: &str) -> Error {
+        Error::new(Fault::Unknown, format!("{what} is not known to markbook's Jinja"))
     }
 }
 

@@ -1,13 +1,15 @@
-//! Tokens to a tree, by Jinja2's grammar.
+//! Tokens to a tree, by Jinja2's grammar: the statements.
 
 use std::sync::Arc;
 
 use super::ast::{Expression, For, Macro, Name, Statement, Target};
 use super::lexer::Token;
-use super::{Error, Fault, Result, filters, tests};
+use super::{Error, Result, filters, tests};
 
 /// Blocks within blocks, brackets within brackets: Python compiles no more than about a hundred.
 const DEEPEST: usize = 200;
+
+type Parameters = Vec<(Name, Option<Expression>)>;
 
 pub(super) fn parse(tokens: Vec<Token>) -> Result<Vec<Statement>> {
     let mut parser = Parser {
@@ -30,7 +32,7 @@ pub(super) struct Parser {
     /// Whether a filter or test that is not known fails only when it is reached.
     pub(super) is_conditional: bool,
     /// Names read so far: what a macro's body speaks of.
-    names: Vec<Name>,
+    pub(super) names: Vec<Name>,
 }
 
 impl Parser {
@@ -69,17 +71,16 @@ impl Parser {
     }
 
     pub(super) fn expect(&mut self, operator: &str) -> Result<()> {
-        if self.skip(operator) {
-            Ok(())
-        } else {
-            Err(self.unexpected(operator))
+        match self.skip(operator) {
+            true => Ok(()),
+            false => Err(self.unexpected(operator)),
         }
     }
 
     pub(super) fn expect_name(&mut self) -> Result<Name> {
         match self.advance() {
             Token::Name(name) => Ok(name),
-            _ => Err(Error::template("expected a name")),
+            _ => template!("expected a name"),
         }
     }
 
@@ -101,17 +102,15 @@ impl Parser {
             Token::BlockEnd | Token::VariableEnd => "the end of the tag".into(),
             other => format!("{other:?}"),
         };
-        Error::template(format!("expected {wanted:?}, got {found:?}"))
+        let message = format!("expected {wanted:?}, got {found:?}");
+        Error::new(super::Fault::Template, message)
     }
 
     /// One level deeper.
     pub(super) fn deeper<T>(&mut self, work: impl FnOnce(&mut Parser) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(Error::new(
-                Fault::Limit,
-                format!("it nests more than {DEEPEST} levels, the limit"),
-            ));
+            return limit!("it nests more than {DEEPEST} levels, the limit");
         }
         let outcome = work(self);
         self.depth -= 1;
@@ -125,19 +124,15 @@ impl Parser {
         outcome
     }
 
-    pub(super) fn note_name(&mut self, name: &Name) {
-        self.names.push(Arc::clone(name));
-    }
-
     pub(super) fn check_known(&self, name: &str, is_filter: bool) -> Result<()> {
         let (what, is_known) = match is_filter {
             true => ("filter", filters::is_jinja2(name)),
             false => ("test", tests::is_jinja2(name)),
         };
-        if is_known || self.is_conditional {
-            return Ok(());
+        match is_known || self.is_conditional {
+            true => Ok(()),
+            false => template!("No {what} named {name:?}."),
         }
-        Err(Error::template(format!("No {what} named {name:?}.")))
     }
 
     /// Statements up to a tag of one of these names, which is taken; of a whole template, up to its end.
@@ -148,7 +143,7 @@ impl Parser {
                 match parser.advance() {
                     Token::Data(text) => body.push(Statement::Text(text)),
                     Token::VariableBegin => {
-                        body.push(Statement::Print(parser.tuple(true, &[])?));
+                        body.push(Statement::Print(parser.tuple(true)?));
                         if parser.advance() != Token::VariableEnd {
                             parser.at -= 1;
                             return Err(parser.unexpected("end of print statement"));
@@ -159,17 +154,12 @@ impl Parser {
                         if ends.contains(&&*name) {
                             return Ok((body, name));
                         }
-                        parser.statement(&name, &mut body)?;
+                        body.push(parser.statement(&name)?);
                         parser.expect_end_of_tag()?;
                     }
                     Token::End if ends.is_empty() => return Ok((body, "".into())),
-                    Token::End => {
-                        let ends = ends.join(" or ");
-                        return Err(Error::template(format!(
-                            "Unexpected end of template, looking for {ends}"
-                        )));
-                    }
-                    _ => return Err(Error::template("internal parsing error")),
+                    Token::End => return template!("Unexpected end of template, looking for {}", ends.join(" or ")),
+                    _ => return template!("internal parsing error"),
                 }
             }
         })
@@ -182,8 +172,8 @@ impl Parser {
         self.body(ends)
     }
 
-    fn statement(&mut self, name: &str, body: &mut Vec<Statement>) -> Result<()> {
-        let statement = match name {
+    fn statement(&mut self, name: &str) -> Result<Statement> {
+        Ok(match name {
             "set" => self.set()?,
             "for" => self.conditional(false, Parser::for_loop)?,
             "if" => self.conditional(true, Parser::if_chain)?,
@@ -204,33 +194,20 @@ impl Parser {
                 self.loops = outer;
                 Statement::Scope(inner)
             }
-            "print" => {
-                while !matches!(self.peek(), Token::BlockEnd) {
-                    body.push(Statement::Print(self.expression()?));
-                    if !self.skip(",") {
-                        break;
-                    }
-                }
-                return Ok(());
-            }
-            "break" | "continue" if self.loops == 0 => {
-                return Err(Error::python(format!("'{name}' outside loop")));
-            }
+            "break" | "continue" if self.loops == 0 => return python!("'{name}' outside loop"),
             "break" => Statement::Break,
             "continue" => Statement::Continue,
-            "block" | "extends" | "include" | "import" | "from" | "autoescape" => {
-                return Err(Error::unknown(format!("the tag {name}")));
+            "autoescape" | "block" | "extends" | "from" | "import" | "include" | "print" => {
+                return unknown!("the tag {name}");
             }
-            other => return Err(Error::template(format!("Encountered unknown tag {other:?}"))),
-        };
-        body.push(statement);
-        Ok(())
+            other => return template!("Encountered unknown tag {other:?}"),
+        })
     }
 
     fn set(&mut self) -> Result<Statement> {
         let target = self.target(true, "=")?;
         if self.skip("=") {
-            return Ok(Statement::Set(target, self.tuple(true, &[])?));
+            return Ok(Statement::Set(target, self.tuple(true)?));
         }
         let filters = self.filters(Expression::Block, false)?;
         Ok(Statement::SetBlock(target, filters, self.block(&["endset"])?.0))
@@ -241,26 +218,25 @@ impl Parser {
         if !self.skip_word("in") {
             return Err(self.unexpected("in"));
         }
-        let over = self.tuple(false, &["recursive"])?;
-        let test = if self.skip_word("if") {
-            Some(self.expression()?)
-        } else {
-            None
+        let over = self.tuple(false)?;
+        let test = match self.skip_word("if") {
+            true => Some(self.expression()?),
+            false => None,
         };
-        let is_recursive = self.skip_word("recursive");
+        if self.is_word("recursive") {
+            return unknown!("a recursive loop");
+        }
         self.loops += 1;
         let (body, end) = self.block(&["endfor", "else"])?;
         self.loops -= 1;
-        let otherwise = if &*end == "else" {
-            self.block(&["endfor"])?.0
-        } else {
-            Vec::new()
+        let otherwise = match &*end {
+            "else" => self.block(&["endfor"])?.0,
+            _ => Vec::new(),
         };
         Ok(Statement::For(Arc::new(For {
             target,
             over,
             test,
-            is_recursive,
             body,
             otherwise,
         })))
@@ -269,7 +245,7 @@ impl Parser {
     fn if_chain(&mut self) -> Result<Statement> {
         let mut branches = Vec::new();
         loop {
-            let test = self.tuple(false, &[])?;
+            let test = self.tuple(false)?;
             let (body, end) = self.block(&["elif", "else", "endif"])?;
             branches.push((test, body));
             match &*end {
@@ -294,22 +270,19 @@ impl Parser {
     }
 
     fn call_block(&mut self) -> Result<Statement> {
-        let parameters = if self.is_operator("(") {
-            self.parameters()?
-        } else {
-            Vec::new()
+        let parameters = match self.is_operator("(") {
+            true => self.parameters()?,
+            false => Vec::new(),
         };
         let call = self.expression()?;
         if !matches!(call, Expression::Call(..)) {
-            return Err(Error::template("expected call"));
+            return template!("expected call");
         }
-        Ok(Statement::Call(
-            self.macro_of("caller".into(), parameters, "endcall")?,
-            call,
-        ))
+        let caller = self.macro_of("caller".into(), parameters, "endcall")?;
+        Ok(Statement::Call(caller, call))
     }
 
-    fn macro_of(&mut self, name: Name, parameters: Vec<(Name, Option<Expression>)>, end: &str) -> Result<Arc<Macro>> {
+    fn macro_of(&mut self, name: Name, parameters: Parameters, end: &str) -> Result<Arc<Macro>> {
         let outer = std::mem::take(&mut self.loops);
         let first = self.names.len();
         let (body, _) = self.conditional(false, |parser| parser.block(&[end]))?;
@@ -323,22 +296,19 @@ impl Parser {
         }))
     }
 
-    fn parameters(&mut self) -> Result<Vec<(Name, Option<Expression>)>> {
+    fn parameters(&mut self) -> Result<Parameters> {
         self.expect("(")?;
-        let mut parameters: Vec<(Name, Option<Expression>)> = Vec::new();
-        while !self.is_operator(")") {
-            if !parameters.is_empty() {
-                self.expect(",")?;
+        self.items(")", |parser, earlier: &Parameters| {
+            let name = parser.expect_name()?;
+            let default = match parser.skip("=") {
+                true => Some(parser.expression()?),
+                false => None,
+            };
+            if default.is_none() && earlier.iter().any(|(_, default)| default.is_some()) {
+                return template!("non-default argument follows default argument");
             }
-            let name = self.expect_name()?;
-            let default = if self.skip("=") { Some(self.expression()?) } else { None };
-            if default.is_none() && parameters.iter().any(|(_, default)| default.is_some()) {
-                return Err(Error::template("non-default argument follows default argument"));
-            }
-            parameters.push((name, default));
-        }
-        self.expect(")")?;
-        Ok(parameters)
+            Ok((name, default))
+        })
     }
 
     /// Names, or a tuple of names, up to a word or sign.
@@ -373,7 +343,7 @@ impl Parser {
             return Ok(Target::Attribute(name, self.expect_name()?));
         }
         if matches!(&*name, "true" | "false" | "none" | "True" | "False" | "None") {
-            return Err(Error::template(format!("can't assign to {name:?}")));
+            return template!("can't assign to {name:?}");
         }
         Ok(Target::Name(name))
     }

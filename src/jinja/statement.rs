@@ -3,10 +3,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::Result;
 use super::ast::{Expression, For, Macro, Name, Statement, Target};
 use super::meter::{Meter, Text};
 use super::value::Value;
-use super::{Error, Result, sequence, written};
+use super::{sequence, written};
 
 /// The names of one scope.
 #[derive(Debug, Default)]
@@ -23,14 +24,11 @@ pub(super) struct Loop {
     source: std::vec::IntoIter<Value>,
     /// The loop's own test, to be asked in this frame, until all are tested.
     test: Option<(Arc<For>, usize)>,
-    pub recursive: Option<(Arc<For>, usize)>,
-    pub depth0: i64,
     pub index0: i64,
     pub before: Option<Value>,
     current: Option<Value>,
     /// Taken from the source ahead of its turn.
     after: Option<Value>,
-    pub changed: Option<Vec<Value>>,
 }
 
 /// Where the statements after this one stand.
@@ -47,10 +45,10 @@ pub(super) const OBJECT: usize = 256;
 /// A template at work.
 pub(super) struct Renderer {
     pub meter: Rc<Meter>,
-    pub(super) frames: Vec<Frame>,
-    pub(super) frame: usize,
-    pub(super) namespaces: Vec<Vec<(Name, Value)>>,
-    pub(super) macros: Vec<(Arc<Macro>, usize)>,
+    pub frames: Vec<Frame>,
+    pub frame: usize,
+    pub namespaces: Vec<Vec<(Name, Value)>>,
+    pub macros: Vec<(Arc<Macro>, usize)>,
     pub loops: Vec<Loop>,
     /// What blocks rendered, on their way through filters.
     pub blocks: Vec<Value>,
@@ -58,16 +56,14 @@ pub(super) struct Renderer {
 
 impl Renderer {
     pub(super) fn new(variables: Vec<(&str, Value)>) -> Renderer {
-        let names = variables
-            .into_iter()
-            .map(|(name, value)| (name.into(), value))
-            .collect();
+        let names = variables.into_iter().map(|(name, value)| (name.into(), value));
+        let frame = Frame {
+            names: names.collect(),
+            ..Frame::default()
+        };
         Renderer {
             meter: Rc::new(Meter::new()),
-            frames: vec![Frame {
-                names,
-                ..Frame::default()
-            }],
+            frames: vec![frame],
             frame: 0,
             namespaces: Vec::new(),
             macros: Vec::new(),
@@ -90,13 +86,12 @@ impl Renderer {
 
     /// Work in a scope of its own under this one.
     pub(super) fn scoped<T>(&mut self, parent: usize, work: impl FnOnce(&mut Renderer) -> Result<T>) -> Result<T> {
-        let outer = self.frame;
-        self.frame = self.frames.len();
+        let inner = self.frames.len();
+        let outer = std::mem::replace(&mut self.frame, inner);
         self.frames.push(Frame {
             parent: Some(parent),
             ..Frame::default()
         });
-        let inner = self.frame;
         let outcome = work(self);
         self.frame = outer;
         if inner + 1 == self.frames.len() && !self.frames[inner].is_kept {
@@ -108,47 +103,35 @@ impl Renderer {
     }
 
     pub(super) fn lookup(&self, name: &str) -> Option<Value> {
-        let mut frame = Some(self.frame);
-        while let Some(at) = frame {
-            let known = self.frames[at].names.iter().find(|(known, _)| &**known == name);
-            if let Some((_, value)) = known {
-                return Some(value.clone());
-            }
-            frame = self.frames[at].parent;
-        }
-        None
+        let frames = std::iter::successors(Some(self.frame), |at| self.frames[*at].parent);
+        let mut names = frames.flat_map(|at| &self.frames[at].names);
+        names
+            .find(|(known, _)| &**known == name)
+            .map(|(_, value)| value.clone())
     }
 
     pub(super) fn store(&mut self, name: &Name, value: Value) {
-        let names = &mut self.frames[self.frame].names;
-        match names.iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => *old = value,
-            None => names.push((Arc::clone(name), value)),
-        }
+        put(&mut self.frames[self.frame].names, name, value);
     }
 
     fn assign(&mut self, target: &Target, value: Value) -> Result<()> {
         match target {
-            Target::Name(name) => {
-                self.store(name, value);
-                Ok(())
-            }
+            Target::Name(name) => self.store(name, value),
             Target::Tuple(targets) => {
                 let items = sequence::items(&value, &self.meter)?;
-                if items.len() != targets.len() {
-                    let (wanted, found) = (targets.len(), items.len());
-                    return Err(Error::python(format!("cannot unpack {found} values into {wanted}")));
+                let (wanted, found) = (targets.len(), items.len());
+                if wanted != found {
+                    return python!("cannot unpack {found} values into {wanted}");
                 }
-                targets
-                    .iter()
-                    .zip(items)
-                    .try_for_each(|(target, item)| self.assign(target, item))
+                let mut pairs = targets.iter().zip(items);
+                pairs.try_for_each(|(target, item)| self.assign(target, item))?;
             }
             Target::Attribute(name, attribute) => match self.lookup(name) {
-                Some(Value::Namespace(id)) => self.set_attribute(id, attribute, value),
-                _ => Err(Error::template("cannot assign attribute on non-namespace object")),
+                Some(Value::Namespace(id)) => self.set_attribute(id, attribute, value)?,
+                _ => return template!("cannot assign attribute on non-namespace object"),
             },
         }
+        Ok(())
     }
 
     pub(super) fn run(&mut self, body: &[Statement], out: &mut Text) -> Result<Flow> {
@@ -192,19 +175,14 @@ impl Renderer {
                 }
                 return self.run(otherwise, out);
             }
-            Statement::For(repeat) => {
-                let over = self.evaluate(&repeat.over)?;
-                self.repeat(repeat, &over, 0, out)?;
-            }
+            Statement::For(repeat) => self.repeat(repeat, out)?,
             Statement::With(values, body) => {
-                let mut given = Vec::new();
-                for (target, value) in values {
-                    given.push((target, self.evaluate(value)?));
-                }
+                let values = values.iter();
+                let given = values.map(|(target, value)| Ok((target, self.evaluate(value)?)));
+                let given = given.collect::<Result<Vec<_>>>()?;
                 return self.scoped(self.frame, |renderer| {
-                    given
-                        .into_iter()
-                        .try_for_each(|(target, value)| renderer.assign(target, value))?;
+                    let mut given = given.into_iter();
+                    given.try_for_each(|(target, value)| renderer.assign(target, value))?;
                     renderer.run(body, out)
                 });
             }
@@ -227,9 +205,8 @@ impl Renderer {
     /// A block's text, through its filters.
     fn filtered(&mut self, filters: &Expression, body: &[Statement]) -> Result<Value> {
         let text = self.captured(|renderer, out| {
-            renderer
-                .scoped(renderer.frame, |renderer| renderer.run(body, out))
-                .map(|_| ())
+            let frame = renderer.frame;
+            renderer.scoped(frame, |renderer| renderer.run(body, out)).map(|_| ())
         })?;
         self.blocks.push(Value::text(text));
         let value = self.evaluate(filters);
@@ -238,21 +215,27 @@ impl Renderer {
     }
 }
 
+/// Sets a name among others.
+pub(super) fn put(names: &mut Vec<(Name, Value)>, name: &Name, value: Value) {
+    match names.iter_mut().find(|(known, _)| known == name) {
+        Some((_, old)) => *old = value,
+        None => names.push((Arc::clone(name), value)),
+    }
+}
+
 /// Loops.
 impl Renderer {
-    fn repeat(&mut self, repeat: &Arc<For>, over: &Value, depth0: i64, out: &mut Text) -> Result<()> {
+    fn repeat(&mut self, repeat: &Arc<For>, out: &mut Text) -> Result<()> {
+        let over = self.evaluate(&repeat.over)?;
         self.meter.bytes(OBJECT)?;
         let (id, frame) = (self.loops.len(), self.frame);
         self.loops.push(Loop {
-            source: sequence::items(over, &self.meter)?.into_iter(),
+            source: sequence::items(&over, &self.meter)?.into_iter(),
             test: repeat.test.is_some().then(|| (Arc::clone(repeat), frame)),
-            recursive: repeat.is_recursive.then(|| (Arc::clone(repeat), frame)),
-            depth0,
             index0: -1,
             before: None,
             current: None,
             after: None,
-            changed: None,
         });
         let name: Name = "loop".into();
         while let Some(item) = self.advance(id)? {
@@ -291,12 +274,10 @@ impl Renderer {
             let Some((repeat, frame)) = self.loops[id].test.clone() else {
                 return Ok(Some(item));
             };
-            let Some(test) = &repeat.test else {
-                return Ok(Some(item));
-            };
             let is_wanted = self.scoped(frame, |renderer| {
                 renderer.assign(&repeat.target, item.clone())?;
-                renderer.evaluate(test).map(|value| value.is_true())
+                let test = repeat.test.as_ref().map(|test| renderer.evaluate(test));
+                Ok(test.transpose()?.is_none_or(|value| value.is_true()))
             })?;
             if is_wanted {
                 return Ok(Some(item));
@@ -323,21 +304,5 @@ impl Renderer {
         let length = rest.len() as i64 + state.index0 + 1 + i64::from(state.after.is_some());
         state.source = rest.into_iter();
         Ok(length)
-    }
-
-    /// `loop(items)` of a recursive loop.
-    pub(super) fn recurse(&mut self, id: usize, over: &Value) -> Result<Value> {
-        let Some((repeat, frame)) = self.loops[id].recursive.clone() else {
-            return Err(Error::python(
-                "The loop must have the 'recursive' marker to be called recursively.",
-            ));
-        };
-        let depth0 = self.loops[id].depth0 + 1;
-        self.meter.enter()?;
-        let outer = std::mem::replace(&mut self.frame, frame);
-        let text = self.captured(|renderer, out| renderer.repeat(&repeat, over, depth0, out));
-        self.frame = outer;
-        self.meter.leave();
-        text.map(Value::text)
     }
 }

@@ -1,10 +1,10 @@
 //! Python's values, as far as templates meet them.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{Error, Fault, Result};
+use super::Result;
 
 /// Lists within lists.
 const DEEPEST: usize = 200;
@@ -18,16 +18,10 @@ pub(super) enum Value {
     Int(i64),
     Float(f64),
     Text(Arc<str>),
-    /// Text that `safe` marked.
+    /// Text that `safe` marked: it is printed, and little else.
     Markup(Arc<str>),
-    List(Rc<Items>),
-    Tuple(Rc<Items>),
+    Series(Kind, Rc<Items>),
     Dict(Rc<Dict>),
-    /// `keys`, `values` or `items` of a dict.
-    View(&'static str, Rc<Dict>),
-    Range(Range),
-    /// A generator or iterator: what is left of it, taken once.
-    Iterator(Rc<Items>, Rc<RefCell<usize>>),
     /// By its place among the renderer's.
     Namespace(usize),
     Loop(usize),
@@ -36,47 +30,36 @@ pub(super) enum Value {
     Function(&'static str),
 }
 
-#[derive(Debug, Default)]
+/// What kind of a series: all hold their items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    List,
+    Tuple,
+    Range,
+    /// An iterator: its items are taken once.
+    Generator,
+    /// Views of a dict.
+    Keys,
+    Values,
+    Pairs,
+}
+
+#[derive(Debug)]
 pub(super) struct Items {
     pub items: Vec<Value>,
     size: Size,
-    /// A pair of `groupby`, whose parts have names.
-    pub is_group: bool,
-    /// What a generator raises after its last item.
-    pub failure: Option<Error>,
+    /// How many of a generator's were taken.
+    pub taken: Cell<usize>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Dict {
     pub entries: Vec<(Value, Value)>,
     size: Size,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
-    pub start: i64,
-    pub stop: i64,
-    pub step: i64,
-}
-
-impl Range {
-    pub(super) fn len(self) -> usize {
-        let (span, step) = (i128::from(self.stop) - i128::from(self.start), i128::from(self.step));
-        let count = if step > 0 {
-            (span + step - 1) / step
-        } else {
-            (-span - step - 1) / -step
-        };
-        usize::try_from(count.max(0)).unwrap_or(usize::MAX)
-    }
-
-    pub(super) fn at(self, index: usize) -> Value {
-        Value::Int(self.start + self.step * index as i64)
-    }
-}
-
 /// How deep a value nests, and how many bytes are read where it is compared.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Size {
     depth: usize,
     weight: usize,
@@ -86,27 +69,15 @@ impl Size {
     /// That of what holds these values.
     fn around<'a>(values: impl Iterator<Item = &'a Value>) -> Result<Size> {
         let mut size = Size { depth: 0, weight: 8 };
-        for value in values {
-            let inner = value.size();
+        for inner in values.map(Value::size) {
             size.depth = size.depth.max(inner.depth);
             size.weight = size.weight.saturating_add(inner.weight);
         }
         size.depth += 1;
         if size.depth > DEEPEST {
-            let message = format!("its values nest more than {DEEPEST} levels, the limit");
-            return Err(Error::new(Fault::Limit, message));
+            return limit!("its values nest more than {DEEPEST} levels, the limit");
         }
         Ok(size)
-    }
-}
-
-impl Items {
-    fn new(items: Vec<Value>) -> Result<Items> {
-        Ok(Items {
-            size: Size::around(items.iter())?,
-            items,
-            ..Items::default()
-        })
     }
 }
 
@@ -122,10 +93,8 @@ impl Dict {
     }
 
     pub(super) fn get(&self, key: &Value) -> Option<&Value> {
-        self.entries
-            .iter()
-            .find(|(known, _)| known.is_equal(key))
-            .map(|(_, value)| value)
+        let found = self.entries.iter().find(|(known, _)| known.is_equal(key));
+        found.map(|(_, value)| value)
     }
 }
 
@@ -138,35 +107,14 @@ impl Value {
         Value::Undefined(message.into())
     }
 
+    pub(super) fn series(kind: Kind, items: Vec<Value>) -> Result<Value> {
+        let size = Size::around(items.iter())?;
+        let taken = Cell::new(0);
+        Ok(Value::Series(kind, Rc::new(Items { items, size, taken })))
+    }
+
     pub(super) fn list(items: Vec<Value>) -> Result<Value> {
-        Ok(Value::List(Rc::new(Items::new(items)?)))
-    }
-
-    pub(super) fn tuple(items: Vec<Value>) -> Result<Value> {
-        Ok(Value::Tuple(Rc::new(Items::new(items)?)))
-    }
-
-    pub(super) fn group(key: Value, items: Vec<Value>) -> Result<Value> {
-        let pair = Items::new(vec![key, Value::list(items)?])?;
-        Ok(Value::Tuple(Rc::new(Items { is_group: true, ..pair })))
-    }
-
-    pub(super) fn iterator(items: Vec<Value>) -> Result<Value> {
-        Ok(Value::Iterator(Rc::new(Items::new(items)?), Rc::default()))
-    }
-
-    /// A generator: what goes wrong in it is raised where it is used up, if it is.
-    pub(super) fn generator(work: impl FnOnce(&mut Vec<Value>) -> Result<()>) -> Result<Value> {
-        let mut items = Vec::new();
-        let failure = work(&mut items).err();
-        if let Some(error) = failure
-            .as_ref()
-            .filter(|error| matches!(error.fault, Fault::Unknown | Fault::Limit))
-        {
-            return Err(error.clone());
-        }
-        let made = Items::new(items)?;
-        Ok(Value::Iterator(Rc::new(Items { failure, ..made }), Rc::default()))
+        Value::series(Kind::List, items)
     }
 
     /// Keys are known to differ and to be hashable.
@@ -184,7 +132,7 @@ impl Value {
 
     pub(super) fn from_json(json: &serde_json::Value, depth: usize) -> Result<Value> {
         if depth > DEEPEST {
-            return Err(Error::new(Fault::Limit, "a variable nests too deep"));
+            return limit!("a variable nests too deep");
         }
         Ok(match json {
             serde_json::Value::Null => Value::None,
@@ -199,28 +147,22 @@ impl Value {
                 Value::list(items.collect::<Result<_>>()?)?
             }
             serde_json::Value::Object(object) => {
-                let entries = object.iter();
-                let entries =
-                    entries.map(|(key, value)| Ok((Value::text(key.as_str()), Value::from_json(value, depth + 1)?)));
-                Value::dict(entries.collect::<Result<_>>()?)?
+                let entry =
+                    |(key, value): (&String, _)| Ok((Value::text(key.as_str()), Value::from_json(value, depth + 1)?));
+                Value::dict(object.iter().map(entry).collect::<Result<_>>()?)?
             }
         })
     }
 
     fn size(&self) -> Size {
-        match self {
-            Value::List(items) | Value::Tuple(items) | Value::Iterator(items, _) => items.size,
-            Value::Dict(dict) | Value::View(_, dict) => dict.size,
-            Value::Method(of, _) => Size {
-                depth: of.size().depth + 1,
-                ..of.size()
-            },
-            Value::Text(text) | Value::Markup(text) => Size {
-                depth: 0,
-                weight: 8 + text.len(),
-            },
-            _ => Size { depth: 0, weight: 8 },
-        }
+        let (depth, weight) = match self {
+            Value::Series(_, items) => return items.size,
+            Value::Dict(dict) => return dict.size,
+            Value::Method(of, _) => (of.size().depth + 1, of.size().weight),
+            Value::Text(text) | Value::Markup(text) => (0, 8 + text.len()),
+            _ => (0, 8),
+        };
+        Size { depth, weight }
     }
 
     /// Bytes that are read where it is compared.
@@ -230,15 +172,18 @@ impl Value {
 
     /// Refuses what can be no key.
     pub(super) fn check_hashable(&self) -> Result<()> {
-        self.unhashable()
-            .map_or(Ok(()), |what| Err(Error::python(format!("unhashable type: '{what}'"))))
+        match self.unhashable() {
+            Some(what) => python!("unhashable type: '{what}'"),
+            None => Ok(()),
+        }
     }
 
     /// The name of its type, where it can be no key.
     fn unhashable(&self) -> Option<&'static str> {
         match self {
-            Value::List(_) | Value::Dict(_) | Value::View(..) => Some(self.type_name()),
-            Value::Tuple(items) => items.items.iter().find_map(Value::unhashable),
+            Value::Series(Kind::Tuple, items) => items.items.iter().find_map(Value::unhashable),
+            Value::Series(Kind::Range | Kind::Generator, _) => None,
+            Value::Series(..) | Value::Dict(_) => Some(self.type_name()),
             _ => None,
         }
     }
@@ -252,14 +197,14 @@ impl Value {
             Value::Float(_) => "float",
             Value::Text(_) => "str",
             Value::Markup(_) => "Markup",
-            Value::List(_) => "list",
-            Value::Tuple(_) => "tuple",
+            Value::Series(Kind::List, _) => "list",
+            Value::Series(Kind::Tuple, _) => "tuple",
+            Value::Series(Kind::Range, _) => "range",
+            Value::Series(Kind::Generator, _) => "generator",
+            Value::Series(Kind::Keys, _) => "dict_keys",
+            Value::Series(Kind::Values, _) => "dict_values",
+            Value::Series(Kind::Pairs, _) => "dict_items",
             Value::Dict(_) => "dict",
-            Value::View("keys", _) => "dict_keys",
-            Value::View("values", _) => "dict_values",
-            Value::View(..) => "dict_items",
-            Value::Range(_) => "range",
-            Value::Iterator(..) => "generator",
             Value::Namespace(_) => "Namespace",
             Value::Loop(_) => "LoopContext",
             Value::Macro(_) => "Macro",
@@ -276,9 +221,8 @@ impl Value {
             Value::Int(number) => *number != 0,
             Value::Float(number) => *number != 0.0,
             Value::Text(text) | Value::Markup(text) => !text.is_empty(),
-            Value::List(items) | Value::Tuple(items) => !items.items.is_empty(),
-            Value::Dict(dict) | Value::View(_, dict) => !dict.entries.is_empty(),
-            Value::Range(range) => range.len() > 0,
+            Value::Series(kind, items) => *kind == Kind::Generator || !items.items.is_empty(),
+            Value::Dict(dict) => !dict.entries.is_empty(),
             _ => true,
         }
     }
@@ -308,24 +252,19 @@ impl Value {
 
     /// Python's `==`.
     pub(super) fn is_equal(&self, other: &Value) -> bool {
-        let all = |left: &[Value], right: &[Value]| {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left.is_equal(right))
-        };
         match (self, other) {
             (Value::Undefined(_), Value::Undefined(_)) | (Value::None, Value::None) => true,
-            (Value::List(left), Value::List(right)) | (Value::Tuple(left), Value::Tuple(right)) => {
-                all(&left.items, &right.items)
+            (Value::Series(Kind::Generator, left), Value::Series(Kind::Generator, right)) => Rc::ptr_eq(left, right),
+            (Value::Series(kind, left), Value::Series(of, right)) => {
+                let (left, right) = (&left.items, &right.items);
+                kind == of
+                    && left.len() == right.len()
+                    && left.iter().zip(right).all(|(left, right)| left.is_equal(right))
             }
             (Value::Dict(left), Value::Dict(right)) => {
                 let has = |(key, value): &(Value, Value)| right.get(key).is_some_and(|other| other.is_equal(value));
                 left.entries.len() == right.entries.len() && left.entries.iter().all(has)
             }
-            (Value::Range(left), Value::Range(right)) => {
-                let count = left.len();
-                count == right.len()
-                    && (count == 0 || left.start == right.start && (count == 1 || left.step == right.step))
-            }
-            (Value::Iterator(_, left), Value::Iterator(_, right)) => Rc::ptr_eq(left, right),
             (Value::Namespace(left), Value::Namespace(right))
             | (Value::Loop(left), Value::Loop(right))
             | (Value::Macro(left), Value::Macro(right)) => left == right,

@@ -1,9 +1,13 @@
-//! Python's `str` and `repr` of a value.
+//! Python's `str` and `repr` of a value, and the filter `tojson`.
 
+use super::Result;
+use super::call::Bound;
 use super::meter::{Meter, Text};
-use super::value::{Range, Value};
-use super::{Error, Result};
-use crate::json::python_float;
+use super::value::{Kind, Value};
+use crate::json;
+
+/// Longer indents and separators are refused.
+const LONGEST_SEPARATOR: usize = 64;
 
 pub(super) fn text(value: &Value, meter: &Meter) -> Result<String> {
     let mut text = Text::new(meter);
@@ -33,79 +37,44 @@ fn write_repr(out: &mut Text, value: &Value) -> Result<()> {
         Value::None => out.push("None"),
         Value::Bool(value) => out.push(if *value { "True" } else { "False" }),
         Value::Int(number) => out.push(&number.to_string()),
-        Value::Float(number) => out.push(&float(*number)),
+        Value::Float(number) if number.is_nan() => out.push("nan"),
+        Value::Float(number) => out.push(&json::python_float(*number).replace("Infinity", "inf")),
         Value::Text(text) => write_quoted(out, text),
-        Value::Markup(text) => {
-            out.push("Markup(")?;
-            write_quoted(out, text)?;
-            out.push(")")
+        Value::Series(kind, items) => {
+            let (open, close) = match kind {
+                Kind::List => ("[", "]"),
+                Kind::Tuple if items.items.len() == 1 => ("(", ",)"),
+                Kind::Tuple => ("(", ")"),
+                Kind::Keys => ("dict_keys([", "])"),
+                Kind::Values => ("dict_values([", "])"),
+                Kind::Pairs => ("dict_items([", "])"),
+                Kind::Range | Kind::Generator => return unknown!("the text of a {}", value.type_name()),
+            };
+            out.push(open)?;
+            for (index, item) in items.items.iter().enumerate() {
+                out.push(if index > 0 { ", " } else { "" })?;
+                write_repr(out, item)?;
+            }
+            out.push(close)
         }
-        Value::List(items) => write_list(out, ("[", "]"), &items.items),
-        Value::Tuple(items) if items.items.len() == 1 => write_list(out, ("(", ",)"), &items.items),
-        Value::Tuple(items) => write_list(out, ("(", ")"), &items.items),
-        Value::Dict(dict) => write_entries(out, ("{", "}"), (": ", "", ""), &dict.entries),
-        Value::View("keys", dict) => write_some(out, ("dict_keys([", "])"), dict.entries.iter().map(|(key, _)| key)),
-        Value::View("values", dict) => write_some(
-            out,
-            ("dict_values([", "])"),
-            dict.entries.iter().map(|(_, value)| value),
-        ),
-        Value::View(_, dict) => write_entries(out, ("dict_items([", "])"), (", ", "(", ")"), &dict.entries),
-        Value::Range(Range { start, stop, step: 1 }) => out.push(&format!("range({start}, {stop})")),
-        Value::Range(Range { start, stop, step }) => out.push(&format!("range({start}, {stop}, {step})")),
-        other => Err(Error::unknown(format!("the text of a {}", other.type_name()))),
-    }
-}
-
-fn write_list(out: &mut Text, brackets: (&str, &str), items: &[Value]) -> Result<()> {
-    write_some(out, brackets, items.iter())
-}
-
-fn write_some<'a>(out: &mut Text, (open, close): (&str, &str), items: impl Iterator<Item = &'a Value>) -> Result<()> {
-    out.push(open)?;
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.push(", ")?;
+        Value::Dict(dict) => {
+            out.push("{")?;
+            for (index, (key, value)) in dict.entries.iter().enumerate() {
+                out.push(if index > 0 { ", " } else { "" })?;
+                write_repr(out, key)?;
+                out.push(": ")?;
+                write_repr(out, value)?;
+            }
+            out.push("}")
         }
-        write_repr(out, item)?;
-    }
-    out.push(close)
-}
-
-fn write_entries(
-    out: &mut Text,
-    (open, close): (&str, &str),
-    (between, before, after): (&str, &str, &str),
-    entries: &[(Value, Value)],
-) -> Result<()> {
-    out.push(open)?;
-    for (index, (key, value)) in entries.iter().enumerate() {
-        out.push(if index > 0 { ", " } else { "" })?;
-        out.push(before)?;
-        write_repr(out, key)?;
-        out.push(between)?;
-        write_repr(out, value)?;
-        out.push(after)?;
-    }
-    out.push(close)
-}
-
-/// Python's `repr` of a float.
-pub(super) fn float(number: f64) -> String {
-    match number {
-        _ if number.is_nan() => "nan".into(),
-        _ if number.is_infinite() => if number > 0.0 { "inf" } else { "-inf" }.into(),
-        _ => python_float(number),
+        other => unknown!("the text of a {}", other.type_name()),
     }
 }
 
 /// A text in quotes: double ones only where it holds single ones and no double ones.
 fn write_quoted(out: &mut Text, text: &str) -> Result<()> {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
+    let is_single = !text.contains('\'') || text.contains('"');
+    let quote = if is_single { '\'' } else { '"' };
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push(quote);
     for c in text.chars() {
@@ -127,7 +96,7 @@ fn write_quoted(out: &mut Text, text: &str) -> Result<()> {
 }
 
 /// `str.isprintable`: the standard library's own escaping leaves the same characters alone, after the first of a text.
-pub(super) fn is_printable(c: char) -> bool {
+fn is_printable(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, ' '..='~');
     }
@@ -136,18 +105,64 @@ pub(super) fn is_printable(c: char) -> bool {
     std::str::from_utf8(&text[..length]).is_ok_and(|text| text.escape_debug().nth(1) == Some(c))
 }
 
-/// HTML's signs as entities, as `markupsafe` writes them.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '\'' => escaped.push_str("&#39;"),
-            '"' => escaped.push_str("&#34;"),
-            c => escaped.push(c),
-        }
+/// The filter `tojson`, with transformers' arguments `ensure_ascii? indent? separators? sort_keys?`.
+pub(super) fn to_json(value: &Value, given: &Bound, meter: &Meter) -> Result<Value> {
+    let indent = match given.some(1) {
+        None => None,
+        Some(Value::Text(text)) => Some(text.to_string()),
+        Some(_) => Some(
+            " ".repeat(
+                usize::try_from(given.int(1, 0)?)
+                    .unwrap_or(0)
+                    .min(LONGEST_SEPARATOR + 1),
+            ),
+        ),
+    };
+    let (item, key) = match given.some(2) {
+        None => (if indent.is_some() { "," } else { ", " }, ": "),
+        Some(Value::Series(_, items)) => match items.items.as_slice() {
+            [Value::Text(item), Value::Text(key)] => (&**item, &**key),
+            _ => return python!("separators are two texts"),
+        },
+        Some(_) => return python!("separators are two texts"),
+    };
+    let width = indent.as_ref().map_or(0, String::len);
+    if width.max(item.len()).max(key.len()) > LONGEST_SEPARATOR {
+        return unknown!("an indent or separator of more than {LONGEST_SEPARATOR} characters");
     }
-    escaped
+    let form = json::Form {
+        indent: indent.as_deref(),
+        item,
+        key,
+        is_ascii: given.is_true(0),
+        is_sorted: given.is_true(3),
+    };
+    let plain = plain(value, meter, (0, width))?;
+    Ok(Value::text(json::write(&plain, &form)))
+}
+
+/// The value as JSON, its text paid for: each level is set in by so many bytes.
+fn plain(value: &Value, meter: &Meter, (depth, indent): (usize, usize)) -> Result<serde_json::Value> {
+    meter.steps(1)?;
+    meter.bytes(LONGEST_SEPARATOR + depth * indent)?;
+    let inner = |value: &Value| plain(value, meter, (depth + 1, indent));
+    Ok(match value {
+        Value::None => serde_json::Value::Null,
+        Value::Bool(value) => (*value).into(),
+        Value::Int(number) => (*number).into(),
+        Value::Float(number) => json::float(*number),
+        Value::Text(text) | Value::Markup(text) => {
+            meter.bytes(text.len())?;
+            (&**text).into()
+        }
+        Value::Series(Kind::List | Kind::Tuple, items) => items.items.iter().map(inner).collect::<Result<_>>()?,
+        Value::Dict(dict) => {
+            let entry = |(key, value): &(Value, Value)| match key.as_text() {
+                Some(key) => Ok((key.to_string(), inner(value)?)),
+                None => unknown!("tojson of keys that are no text"),
+            };
+            serde_json::Value::Object(dict.entries.iter().map(entry).collect::<Result<_>>()?)
+        }
+        other => return python!("Object of type {} is not JSON serializable", other.type_name()),
+    })
 }

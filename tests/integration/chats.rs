@@ -87,6 +87,14 @@ fn faults_are_told_apart() {
         ("{{ 'a'.casefold() }}", Fault::Unknown),
         ("{{ 'a'|urlize }}", Fault::Unknown),
         ("{{ 2 ** 99 }}", Fault::Unknown),
+        ("{{ '%05.1f' % 2.5 }}{{ '{:>5}'.format(1) }}", Fault::Unknown),
+        ("{{ ('<a>' | safe) + '<b>' }}", Fault::Unknown),
+        ("{{ 'ǆx'.capitalize() }}", Fault::Unknown),
+        ("{{ [1, 2] | groupby('x') }}", Fault::Unknown),
+        (
+            "{% for x in [[1]] recursive %}{{ loop(x) }}{% endfor %}",
+            Fault::Unknown,
+        ),
         ("{% include 'x' %}", Fault::Unknown),
         ("{{ [1] * 99999999999 }}", Fault::Limit),
         (
