@@ -31,9 +31,9 @@
 //! ```text
 //! 9  cli
 //! 8  tui
-//! 7  bench check export
-//! 6  filter import rescore run
-//! 5  benchmark compare diagnose joined store
+//! 7  bench check export release
+//! 6  filter import rescore run suspects
+//! 5  benchmark compare diagnose joined labels store
 //! 4  notes parquet stats
 //! 3  engine trace
 //! 2  hub jinja record
@@ -95,15 +95,18 @@ pub mod import;
 pub mod jinja;
 pub mod joined;
 pub mod json;
+pub mod labels;
 pub mod notes;
 pub mod parquet;
 pub mod record;
+pub mod release;
 pub mod rescore;
 mod rows;
 pub mod run;
 pub mod stats;
 pub mod stop;
 pub mod store;
+pub mod suspects;
 pub mod text;
 pub mod trace;
 pub mod tui;

@@ -1,6 +1,7 @@
 //! MMLU: 57 subjects in four categories, four options a question, scored by the likelihood of the letters.
 
 use super::style::{Examples, Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
+use super::tested24::with_tested;
 use super::{Benchmark, Embedded, Form};
 
 pub static MMLU: Benchmark = Benchmark {
@@ -42,8 +43,10 @@ const LM_EVAL: Style = Style {
     sheds_examples: false,
 };
 
-/// The styles of MMLU, the default first.
-pub const STYLES: &[Style] = &[
+/// The styles of MMLU, the default first. Its examples have no worked answers.
+pub const STYLES: &[Style] = &with_tested::<5, 53>(&OWN, ShotAnswer::Sentence("The answer is ({letter})."));
+
+const OWN: [Style; 5] = [
     LM_EVAL,
     Style {
         name: "question",

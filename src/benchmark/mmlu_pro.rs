@@ -1,6 +1,7 @@
 //! MMLU-Pro: 14 categories, up to ten options a question, answered by writing out a chain of thought.
 
 use super::style::{Examples, Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
+use super::tested24::with_tested;
 use super::{Benchmark, Embedded, Form};
 
 pub static MMLU_PRO: Benchmark = Benchmark {
@@ -48,7 +49,9 @@ const LM_EVAL: Style = Style {
 };
 
 /// The styles of MMLU-Pro, the default first.
-pub const STYLES: &[Style] = &[
+pub const STYLES: &[Style] = &with_tested::<5, 53>(&OWN, LM_EVAL.answer);
+
+const OWN: [Style; 5] = [
     LM_EVAL,
     Style {
         name: "lm_eval_2.1",

@@ -15,6 +15,7 @@ mod questions;
 mod slice;
 pub mod style;
 mod table;
+pub mod tested24;
 mod typed;
 mod wash;
 
@@ -28,6 +29,7 @@ pub use load::{DataSource, load, load_counted};
 pub use prompt::{ChatShots, Message, PromptPlan, Prompter, Rendered, Role, SystemTurn, render};
 pub use slice::{Slice, select};
 pub use style::{Examples, Method, Scored, Style};
+pub(crate) use table::read_rows;
 pub use wash::{Rule, Washed};
 
 /// Every exam that can be sat.
@@ -88,8 +90,21 @@ impl Benchmark {
 
     pub fn style(&self, name: &str) -> Result<&'static Style> {
         self.styles.iter().find(|style| style.name == name).with_context(|| {
-            let known: Vec<_> = self.styles.iter().map(|style| style.name).collect();
-            format!("unknown style {name:?} for {} (known: {})", self.name, known.join(", "))
+            let (tested, own): (Vec<&str>, Vec<&str>) = self
+                .styles
+                .iter()
+                .map(|style| style.name)
+                .partition(|name| name.starts_with(tested24::PREFIX));
+            let tested = tested
+                .chunks(tested24::COUNT)
+                .filter_map(|family| Some([*family.first()?, *family.last()?]));
+            let tested = tested.map(|[first, last]| format!(", {first} to {last}"));
+            format!(
+                "unknown style {name:?} for {} (known: {}{})",
+                self.name,
+                own.join(", "),
+                tested.collect::<String>()
+            )
         })
     }
 

@@ -8,7 +8,7 @@ use crate::text::strip;
 use super::Question;
 
 /// How an exam is put to a model. A further style is one more entry in its benchmark's list.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Style {
     pub name: &'static str,
     /// One line for pickers and help.

@@ -116,6 +116,8 @@ frequent picks are a tie. majority: more than half of the attempts. any: at leas
     #[command(after_help = "\
 Examples:
   markbook rescore outputs.zip --rule lm_eval_mmlu_pro
+  markbook rescore my-run --bench -f invalid
+  markbook rescore my-run --rule grader:all
   markbook rescore my-run --rule 're:(?i)final answer:? \\(?([A-J])@last' --json
 
 markbook rescore --help lists the rules.",
@@ -125,7 +127,11 @@ markbook rescore --help lists the rules.",
     #[command(after_help = "Example:\n  markbook compare run-a run-b --json")]
     Compare(CompareArgs),
     /// Look for what is wrong with a trace: identical seeds, underivable picks, gold clashes, hashes, counts
-    #[command(after_help = "Example:\n  markbook check traces.parquet --json")]
+    #[command(after_help = "\
+Examples:
+  markbook check traces.parquet --json
+  markbook check runs/ other.zip
+  markbook check my-run --expect 'invalid < 2%' --expect 'same-wrong cat:law <= 40'")]
     Check(CheckArgs),
     /// Print prompts and hashes, as they are sent
     #[command(after_help = "\
@@ -153,6 +159,22 @@ Examples:
   markbook probe --model llama-server: --base-url http://127.0.0.1:8080
   markbook probe --model vllm:Qwen/Qwen3-8B --base-url http://gpu1:8000/v1 --json")]
     Probe(ProbeArgs),
+    /// What is known of questions: lists of wrong keys and unclear questions, kept and joined
+    #[command(after_help = "\
+Examples:
+  markbook labels add mmlu-redux-2.0
+  markbook labels add mine.jsonl --name mine
+  markbook labels show mine my-run")]
+    Labels(super::labels::LabelsArgs),
+    /// Questions whose key deserves a look, from any number of traces
+    #[command(after_help = "\
+Examples:
+  markbook suspects a.zip b.zip c.zip --top 50
+  markbook suspects a.zip b.zip -o verdicts.jsonl --by anna")]
+    Suspects(super::suspects::SuspectsArgs),
+    /// What changed between two releases of a trace set: texts, picks, scores, identical attempts
+    #[command(after_help = "Example:\n  markbook release traces-v1.parquet traces-v2.parquet --json")]
+    Release(super::release::ReleaseArgs),
 }
 
 /// What a run and the demo share.
@@ -352,6 +374,18 @@ pub struct TraceArgs {
     pub gold_base: Option<i64>,
 }
 
+impl TraceArgs {
+    /// What lies at some paths, as it is stored.
+    pub(super) fn at(paths: Vec<PathBuf>) -> TraceArgs {
+        TraceArgs {
+            paths,
+            rule: None,
+            map: Vec::new(),
+            gold_base: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct OpenArgs {
     #[command(flatten)]
@@ -407,6 +441,12 @@ pub struct ExportArgs {
 pub struct StatsArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// Leave out questions that a list of labels speaks of so: bad, or how a label begins (`labels` keeps lists)
+    #[arg(long, value_delimiter = ',', value_name = "LABELS")]
+    pub without: Vec<String>,
+    /// Read questions with a wrong key by the key that the list tells, and keep them
+    #[arg(long)]
+    pub rekeyed: bool,
     /// Only these rows: 'invalid cat:law' (the README lists the words)
     #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
@@ -419,6 +459,18 @@ pub struct StatsArgs {
 pub struct RescoreArgs {
     #[command(flatten)]
     pub trace: TraceArgs,
+    /// The known rules side by side (and --rule beside them): read, right, wrong, lost, and what is newly read against chance
+    #[arg(long)]
+    pub bench: bool,
+    /// With --bench: only these rows, as 'why:other' (the README lists the words)
+    #[arg(
+        short = 'f',
+        long,
+        value_name = "FILTER",
+        allow_hyphen_values = true,
+        requires = "bench"
+    )]
+    pub filter: Option<String>,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -451,6 +503,10 @@ pub struct CheckArgs {
     /// Questions to check gold and hashes against: a folder, a file, or `embedded`
     #[arg(long, value_name = "DIR")]
     pub data: Option<String>,
+    /// Instead: a promise, 'invalid cat:law < 2%' (any filter; a count, or a share of the rows of its categories). More than
+    /// once for several; exit code 3 where one is broken
+    #[arg(long, value_name = "PROMISE", conflicts_with = "data", allow_hyphen_values = true)]
+    pub expect: Vec<String>,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,

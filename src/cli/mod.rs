@@ -1,19 +1,24 @@
 //! The command line: flags in, commands carried out, exit codes.
 //!
-//! 0 done, 1 failed, 2 wrong usage, 130 stopped by the user with everything finished so far saved, 143 and 129 the same by
+//! 0 done, 1 failed, 2 wrong usage, 3 a promise of `check --expect` is broken, 130 stopped by the user with everything finished so far saved, 143 and 129 the same by
 //! SIGTERM and by a closed terminal.
 
 pub mod args;
 mod bench;
+mod expect;
 mod inputs;
+mod labels;
 mod numbers;
 mod plain;
 mod prepare;
 mod questions;
+mod release;
 mod reports;
+mod rules;
 mod say;
 mod server;
 mod sit;
+mod suspects;
 mod traces;
 
 use std::fmt;
@@ -37,6 +42,8 @@ pub(crate) enum End {
     Stopped,
     /// By a signal of this number.
     Signal(u8),
+    /// With a finding that a script acts on: the exit code says which.
+    Found(u8),
 }
 
 /// Marks an error as wrong usage: exit code 2.
@@ -73,6 +80,7 @@ pub fn main() -> ExitCode {
     match carry_out(cli) {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Stopped) => ExitCode::from(130),
+        Ok(End::Found(code)) => ExitCode::from(code),
         Ok(End::Signal(number)) => ExitCode::from(128_u8.saturating_add(number)),
         Err(error) if say::is_unheard(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -140,5 +148,8 @@ fn carry_out(cli: Cli) -> Result<End> {
         Some(Command::Fetch(args)) => questions::fetch(&args),
         Some(Command::Bench(args)) => bench::bench(&args),
         Some(Command::Probe(args)) => server::probe(&args),
+        Some(Command::Labels(args)) => labels::labels(&args),
+        Some(Command::Suspects(args)) => suspects::suspects(&args),
+        Some(Command::Release(args)) => release::release(&args),
     }
 }

@@ -6,11 +6,12 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs, TraceArgs};
-use super::{End, say, traces, usage};
+use super::expect::{Outcome, Promise};
+use super::{End, labels, rules, say, traces, usage};
 use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
 use crate::extract::Rule;
-use crate::rescore::{Rescored, rescore as read_again};
+use crate::rescore::{Rescored, graders, rescore as read_again};
 use crate::stats::{self, AttemptsBy, IntervalKind, RunReport, StderrKind, percent};
 use crate::text::{safe_line, thousands};
 use crate::trace::Trace;
@@ -20,6 +21,9 @@ pub(super) fn stats(args: &StatsArgs) -> Result<End> {
     let opened = traces::load(&args.trace)?;
     traces::tell_notices(&opened);
     let opened = traces::filtered(&opened, args.filter.as_deref())?;
+    if !args.without.is_empty() || args.rekeyed {
+        return labels::stats(args, &opened);
+    }
     if args.json {
         print_json(&opened)?;
     } else {
@@ -30,6 +34,10 @@ pub(super) fn stats(args: &StatsArgs) -> Result<End> {
 
 /// The `stats` JSON of traces: figures, and beside them what the file is and what opening it told.
 pub(super) fn print_json(traces: &[Trace]) -> Result<()> {
+    put_json(&serde_json::json!({ "runs": json_runs(traces)? }))
+}
+
+pub(super) fn json_runs(traces: &[Trace]) -> Result<Vec<serde_json::Value>> {
     let mut runs = Vec::new();
     for trace in traces {
         for run in stats::report(trace, None) {
@@ -41,10 +49,10 @@ pub(super) fn print_json(traces: &[Trace]) -> Result<()> {
             runs.push(run);
         }
     }
-    put_json(&serde_json::json!({ "runs": runs }))
+    Ok(runs)
 }
 
-fn put_json(value: &impl Serialize) -> Result<()> {
+pub(super) fn put_json(value: &impl Serialize) -> Result<()> {
     let mut out = say::out();
     serde_json::to_writer_pretty(&mut out, value).context("cannot write the result")?;
     writeln!(out)?;
@@ -189,7 +197,7 @@ fn attempts(run: &RunReport, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn limits(interval: Option<[f64; 2]>) -> String {
+pub(super) fn limits(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(
         || "-".to_owned(),
         |[low, high]| format!("{}-{}", percent(Some(low)), percent(Some(high))),
@@ -197,6 +205,17 @@ fn limits(interval: Option<[f64; 2]>) -> String {
 }
 
 pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
+    if args.bench {
+        return rules::side_by_side(args);
+    }
+    if let Some(grader) = args
+        .trace
+        .rule
+        .as_deref()
+        .and_then(|rule| rule.strip_prefix(graders::PREFIX))
+    {
+        return rules::graded(args, grader);
+    }
     let Some(name) = &args.trace.rule else {
         return usage(Err(anyhow::anyhow!(
             "rescore needs --rule; known are {}",
@@ -275,25 +294,12 @@ pub(super) fn compare(args: &CompareArgs) -> Result<End> {
     for path in [&args.a, &args.b] {
         // A run folder of our own has our columns.
         let is_ours = crate::store::is_run(path);
-        let mut opened = traces::open_stored(&TraceArgs {
+        let mut trace = traces::open_one_of(&TraceArgs {
             paths: vec![path.clone()],
             rule: None,
             map: if is_ours { Vec::new() } else { args.map.clone() },
             gold_base: args.gold_base.filter(|_| !is_ours),
         })?;
-        traces::tell_notices(&opened);
-        anyhow::ensure!(
-            opened.len() == 1,
-            "{} holds {} runs ({}); name one of them",
-            path.display(),
-            opened.len(),
-            opened
-                .iter()
-                .map(|trace| trace.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        );
-        let mut trace = opened.remove(0);
         if let Some(rule) = &rule {
             read_again(&mut trace, rule)?;
         }
@@ -377,9 +383,47 @@ fn compare_table(report: &CompareReport) -> Result<()> {
     Ok(())
 }
 
+/// The promises of `--expect`, held against every trace.
+fn expect(promises: &[Promise], opened: &[Trace], json: bool) -> Result<End> {
+    let mut outcomes: Vec<Outcome> = Vec::new();
+    for promise in promises {
+        for trace in opened {
+            outcomes.push(promise.hold(opened, trace)?);
+        }
+    }
+    let is_kept = outcomes.iter().all(|outcome| outcome.is_kept);
+    if json {
+        put_json(&serde_json::json!({ "kept": is_kept, "promises": outcomes }))?;
+        return Ok(if is_kept { End::Done } else { End::Found(BROKEN) });
+    }
+    let mut out = say::out();
+    for outcome in &outcomes {
+        let word = if outcome.is_kept { "kept  " } else { "broken" };
+        let (promise, trace) = (safe_line(&outcome.promise), safe_line(&outcome.trace));
+        writeln!(out, "{word}  {promise}   {}   {trace}", outcome.figures())?;
+        if !outcome.is_kept {
+            writeln!(out, "        {}", safe_line(&outcome.look))?;
+        }
+    }
+    out.flush()?;
+    Ok(if is_kept { End::Done } else { End::Found(BROKEN) })
+}
+
+/// The exit code of a broken promise.
+const BROKEN: u8 = 3;
+
 pub(super) fn check(args: &CheckArgs) -> Result<End> {
+    let promises = usage(
+        args.expect
+            .iter()
+            .map(|text| Promise::parse(text))
+            .collect::<Result<Vec<_>>>(),
+    )?;
     let opened = traces::load(&args.trace)?;
     traces::tell_notices(&opened);
+    if !promises.is_empty() {
+        return expect(&promises, &opened, args.json);
+    }
     let datasets = datasets_beside(&opened, args.data.as_deref())?;
     let problems = integrity::check(&opened, &datasets.iter().collect::<Vec<_>>())?;
     if args.json {
@@ -390,8 +434,29 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
     if problems.is_empty() {
         writeln!(out, "nothing found")?;
     }
+    let widths = [
+        problems
+            .iter()
+            .map(|problem| problem.trace.chars().count())
+            .max()
+            .unwrap_or(0)
+            .min(40),
+        problems.iter().map(|problem| problem.kind.len()).max().unwrap_or(0),
+    ];
     for problem in &problems {
-        writeln!(out, "{}: {}", problem.kind, safe_line(&problem.detail))?;
+        let (kind, detail) = (problem.kind, safe_line(&problem.detail));
+        if opened.len() < 2 {
+            writeln!(out, "{kind}: {detail}")?;
+            continue;
+        }
+        // Several traces: one table, each finding with its trace.
+        let [name, of_kind] = widths;
+        let trace: String = safe_line(&problem.trace).chars().take(name).collect();
+        writeln!(
+            out,
+            "{trace:name$}  {kind:of_kind$}  {:>8}  {detail}",
+            thousands(problem.rows)
+        )?;
     }
     out.flush()?;
     Ok(End::Done)

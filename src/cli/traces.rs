@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::args::{Color, ExportArgs, Look, OpenArgs, TraceArgs};
 use super::inputs::Inputs;
@@ -13,6 +13,7 @@ use crate::benchmark::Benchmark;
 use crate::export::{self, Extra, Target};
 use crate::extract::Rule;
 use crate::filter::{Agreement, Context as FilterContext, Derived, Filter, Mode, Pairs};
+use crate::labels::Joined;
 use crate::notes::Notes;
 use crate::text::{safe_line, size, thousands};
 use crate::trace::{Rows, Trace};
@@ -67,6 +68,33 @@ fn open_inputs(inputs: &Inputs, args: &TraceArgs) -> Result<Vec<Trace>> {
 /// The traces that the arguments name with the picks that they store; without any path, the recorded demo.
 pub(super) fn open_stored(args: &TraceArgs) -> Result<Vec<Trace>> {
     Inputs::find(&args.paths)?.open(&options_of(args))
+}
+
+/// The one trace that the arguments name, its notices told.
+///
+/// # Errors
+/// When there are several.
+pub(super) fn open_one_of(args: &TraceArgs) -> Result<Trace> {
+    let mut opened = open_stored(args)?;
+    tell_notices(&opened);
+    if opened.len() != 1 {
+        let names: Vec<&str> = opened.iter().map(|trace| trace.name.as_str()).collect();
+        let path = args
+            .paths
+            .first()
+            .map_or_else(String::new, |path| path.display().to_string());
+        bail!(
+            "{path} holds {} runs ({}); name one of them",
+            names.len(),
+            names.join(", ")
+        );
+    }
+    Ok(opened.remove(0))
+}
+
+/// The one trace at a path.
+pub(super) fn open_one(path: &Path) -> Result<Trace> {
+    open_one_of(&TraceArgs::at(vec![path.to_owned()]))
 }
 
 fn options_of(args: &TraceArgs) -> import::Options {
@@ -196,7 +224,7 @@ fn command_of(args: &OpenArgs) -> Vec<String> {
 ///
 /// # Errors
 /// For a word that is not known: wrong usage.
-fn read_filter(traces: &[Trace], line: &str) -> Result<Filter> {
+pub(super) fn read_filter(traces: &[Trace], line: &str) -> Result<Filter> {
     let mut names = Rows::default();
     for trace in traces {
         let rows = &trace.rows;
@@ -233,7 +261,7 @@ fn pairs(traces: &[Trace], filter: &Filter) -> Vec<Pairs> {
 }
 
 /// The rows of a trace that pass a filter.
-fn select(trace: &Trace, filter: &Filter, pairs: Option<&Pairs>) -> Result<Vec<u32>> {
+pub(super) fn select(trace: &Trace, filter: &Filter, pairs: Option<&Pairs>) -> Result<Vec<u32>> {
     let agreement = filter.needs_agreement().then(|| Agreement::of(&trace.rows));
     let derived = if filter.needs_derived() {
         let rule = shown_rule(trace);
@@ -244,14 +272,27 @@ fn select(trace: &Trace, filter: &Filter, pairs: Option<&Pairs>) -> Result<Vec<u
         None
     };
     let notes = filter.needs_notes().then(|| Notes::load(trace)).transpose()?;
+    let labels = filter
+        .needs_labels()
+        .then(|| Joined::load(&trace.rows, &*trace.texts))
+        .transpose()?;
     let context = FilterContext {
         derived: derived.as_ref(),
         agreement: agreement.as_ref(),
         notes: notes.as_ref(),
+        labels: labels.as_ref(),
         pairs,
         ..FilterContext::new(&trace.rows)
     };
     filter.select_all(&context, &*trace.texts)
+}
+
+/// The rows of one of several traces that pass a filter line, in order; all where there is none.
+pub(super) fn chosen(traces: &[Trace], trace: &Trace, line: Option<&str>) -> Result<Vec<u32>> {
+    match line {
+        Some(line) => select(trace, &read_filter(traces, line)?, None),
+        None => Ok((0..trace.rows.len() as u32).collect()),
+    }
 }
 
 /// The rule by which a trace's picks are shown; the harness's where the file does not say.

@@ -12,7 +12,7 @@ use crate::record::INVALID;
 use crate::stats::{Clusters, Grouped, Interval, Questions, Scope, Slice, fold};
 use crate::trace::{Names, Rows};
 
-pub use pairing::{Pairing, pair};
+pub use pairing::{Pairing, pair, pair_by_id};
 pub use report::{CategoryReport, CompareReport, SideReport};
 pub use significance::{Decision, decide, mcnemar_exact, mcnemar_log10};
 

@@ -27,6 +27,21 @@ impl Pairing {
         }
     }
 
+    /// With the rows that are not used.
+    fn with_the_rest(self, used_a: &[bool], used_b: &[bool]) -> Pairing {
+        let unused = |used: &[bool]| {
+            (0..used.len())
+                .filter(|row| !used[*row])
+                .map(|row| row as u32)
+                .collect()
+        };
+        Pairing {
+            only_a: unused(used_a),
+            only_b: unused(used_b),
+            ..self
+        }
+    }
+
     /// Changed questions, once each: a row of A and a row of B.
     pub fn changed_questions(&self, a: &Rows) -> Vec<(u32, u32)> {
         let mut questions = self.changed.clone();
@@ -91,9 +106,28 @@ pub fn pair(a: &Rows, b: &Rows) -> Pairing {
     }
     pairing.pairs.sort_unstable();
     pairing.changed.sort_unstable();
-    pairing.only_a = (0..a.len()).filter(|row| !used_a[*row]).map(|row| row as u32).collect();
-    pairing.only_b = (0..b.len()).filter(|row| !used_b[*row]).map(|row| row as u32).collect();
-    pairing
+    pairing.with_the_rest(&used_a, &used_b)
+}
+
+/// Pairs rows on benchmark, question id and attempt alone, whatever their questions say; repeated ones in their order.
+pub fn pair_by_id(a: &Rows, b: &Rows) -> Pairing {
+    let benchmarks = Benchmarks::of(a, b);
+    let keys = |rows: &Rows, code: &dyn Fn(usize) -> u32| -> Vec<(Id, u32)> {
+        let key = |row: usize| ((code(row), rows.question_id[row], rows.attempt[row]), row as u32);
+        (0..rows.len()).map(key).collect()
+    };
+    let of_a = keys(a, &|row| benchmarks.of_a(a, row));
+    let mut pairs = join(of_a, keys(b, &|row| benchmarks.of_b(b, row)));
+    pairs.sort_unstable();
+    let (mut used_a, mut used_b) = (vec![false; a.len()], vec![false; b.len()]);
+    for (x, y) in &pairs {
+        (used_a[*x as usize], used_b[*y as usize]) = (true, true);
+    }
+    let pairing = Pairing {
+        pairs,
+        ..Pairing::default()
+    };
+    pairing.with_the_rest(&used_a, &used_b)
 }
 
 /// Doc hash and attempt.

@@ -79,6 +79,10 @@ pub const WORDS: &[(&str, &str)] = &[
     ("other-pick", "two runs only: the same question, another pick"),
     ("marked", "rows that you marked (m)"),
     ("note:", "rows whose note contains (#): note:key"),
+    (
+        "label:",
+        "what lists say of the question (labels add): label:bad  label:any  label:wrong_groundtruth",
+    ),
 ];
 
 /// The words that take two runs.
@@ -104,6 +108,7 @@ pub(crate) enum Test {
     Marked,
     Note(Vec<Regex>),
     Pair(Fact),
+    Label(Vec<String>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,14 +191,24 @@ impl Filter {
     /// The filter without the words that choose categories, subjects and exams.
     #[must_use]
     pub fn without_categories(&self) -> Filter {
-        let is_other = |term: &&Term| {
-            let chooses = matches!(
+        self.with_terms(false)
+    }
+
+    /// Only those words.
+    #[must_use]
+    pub fn categories_only(&self) -> Filter {
+        self.with_terms(true)
+    }
+
+    fn with_terms(&self, of_categories: bool) -> Filter {
+        let of_category = |term: &Term| {
+            matches!(
                 term.test,
                 Test::Column(Column::Category | Column::Subject | Column::Exam, _)
-            );
-            !chooses
+            )
         };
-        let rest = |group: &Vec<Term>| group.iter().filter(is_other).cloned().collect();
+        let is_wanted = |term: &&Term| of_category(term) == of_categories;
+        let rest = |group: &Vec<Term>| group.iter().filter(is_wanted).cloned().collect();
         Filter {
             groups: self.groups.iter().map(rest).collect(),
             ..Filter::default()
@@ -228,6 +243,11 @@ impl Filter {
     pub fn needs_notes(&self) -> bool {
         self.terms()
             .any(|term| matches!(term.test, Test::Marked | Test::Note(_)))
+    }
+
+    /// Whether labels of questions are needed to decide.
+    pub fn needs_labels(&self) -> bool {
+        self.terms().any(|term| matches!(term.test, Test::Label(_)))
     }
 
     /// Whether a second run is needed to decide.

@@ -292,6 +292,7 @@ fn read_named(name: &str, value: &str, rows: &Rows, mode: Mode) -> Result<Read> 
         "prompt" => Read::Test(Test::Text(Field::Prompt, literals(&list)?)),
         "question" => Read::Test(Test::Text(Field::Question, literals(&list)?)),
         "note" => Read::Test(Test::Note(literals(&list)?)),
+        "label" => Read::Test(Test::Label(list)),
         "re" => read_regex(value)?,
         "chars" => Read::Test(Test::Number(Numeric::Chars, ranges(name, &list)?)),
         "agree" => match ranges(name, &list)?[..] {

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::pairs::Pairs;
 use super::{Agreement, Column, Derived, Filter, Numeric, Term, Test};
+use crate::labels::Joined;
 use crate::notes::Notes;
 use crate::record::INVALID;
 use crate::trace::{Field, Names, Rows, Texts};
@@ -20,6 +21,8 @@ pub struct Context<'a> {
     pub notes: Option<&'a Notes>,
     /// What the other run says of each row, where there are two.
     pub pairs: Option<&'a Pairs>,
+    /// What lists say of each question; `None` where none is joined: `label:` then chooses nothing.
+    pub labels: Option<&'a Joined>,
 }
 
 impl<'a> Context<'a> {
@@ -30,6 +33,7 @@ impl<'a> Context<'a> {
             agreement: None,
             notes: None,
             pairs: None,
+            labels: None,
         }
     }
 }
@@ -275,6 +279,7 @@ impl Bound<'_> {
                     let text = notes.text(row as u32);
                     !text.is_empty() && patterns.iter().any(|pattern| pattern.is_match(text))
                 }),
+                Test::Label(words) => context.labels.is_some_and(|labels| labels.holds(row, words)),
                 Test::Pair(fact) => context.pairs.is_some_and(|pairs| pairs.holds(row, *fact)),
                 Test::Wrong | Test::Ok | Test::Invalid | Test::Column(..) | Test::Text(..) => true,
             },

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::extract::Rule;
 use crate::filter::{Completion, Context, Derived, Filter, Mode, complete};
+use crate::labels::Joined;
 use crate::notes::Notes;
 use crate::record::Record;
 use crate::trace::{Field, Texts, Trace};
@@ -187,6 +188,8 @@ pub struct Worker {
     derived: Arc<Derived>,
     /// The two runs, where some are compared.
     paired: Option<Arc<Paired>>,
+    /// The lists of labels, joined to the trace of a filter that asked for them.
+    labels: Option<(Arc<Trace>, Joined)>,
     job: Option<Job>,
     completion: Option<(String, usize)>,
     count: Option<String>,
@@ -284,6 +287,7 @@ impl Worker {
         if let Some(mut job) = self.job.take() {
             let worked = !job.is_answered;
             if worked {
+                self.join_labels(&snapshot, &job.filter, tell);
                 self.select(&snapshot, &mut job, interrupted, tell);
             }
             self.job = Some(job);
@@ -321,6 +325,23 @@ impl Worker {
             agreement: Some(&snapshot.agreement),
             notes,
             pairs: self.paired_with(snapshot).map(|paired| &*paired.facts),
+            labels: self
+                .labels
+                .as_ref()
+                .filter(|(trace, _)| Arc::ptr_eq(trace, &snapshot.trace))
+                .map(|(_, labels)| labels),
+        }
+    }
+
+    /// Joins the lists of labels to the rows at hand, once, when a filter asks for them.
+    fn join_labels(&mut self, snapshot: &Snapshot, filter: &Filter, tell: &mut dyn FnMut(Reply)) {
+        let is_joined = |(trace, _): &(Arc<Trace>, Joined)| Arc::ptr_eq(trace, &snapshot.trace);
+        if !filter.needs_labels() || self.labels.as_ref().is_some_and(is_joined) {
+            return;
+        }
+        match Joined::load(snapshot.rows(), &*snapshot.trace.texts) {
+            Ok(joined) => self.labels = Some((Arc::clone(&snapshot.trace), joined)),
+            Err(error) => tell(Reply::Failed(format!("{error:#}"))),
         }
     }
 

@@ -29,6 +29,7 @@ mod screens;
 mod served;
 mod shared;
 mod sitting;
+mod studies;
 mod tiny;
 mod tokens;
 mod untrusted;
