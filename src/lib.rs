@@ -31,13 +31,13 @@
 //! ```text
 //! 9  cli
 //! 8  tui
-//! 7  bench check export release
+//! 7  bench charts check export release
 //! 6  filter import rescore run suspects
 //! 5  benchmark compare diagnose joined labels store
 //! 4  notes parquet stats
 //! 3  engine trace
 //! 2  hub jinja record
-//! 1  extract files
+//! 1  extract figure files table
 //! 0  guard json stop text
 //! ```
 //!
@@ -80,6 +80,7 @@
 
 pub mod bench;
 pub mod benchmark;
+pub mod charts;
 pub mod check;
 pub mod cli;
 pub mod compare;
@@ -87,6 +88,7 @@ pub mod diagnose;
 pub mod engine;
 pub mod export;
 pub mod extract;
+pub mod figure;
 pub mod files;
 pub mod filter;
 pub mod guard;
@@ -107,6 +109,7 @@ pub mod stats;
 pub mod stop;
 pub mod store;
 pub mod suspects;
+pub mod table;
 pub mod text;
 pub mod trace;
 pub mod tui;

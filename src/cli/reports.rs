@@ -186,9 +186,11 @@ fn attempts(run: &RunReport, out: &mut impl Write) -> Result<()> {
         };
         writeln!(
             out,
-            "  mean {} ± {}   vote {} ({ties})   majority {}   any {}",
+            "  mean {} ± {}{}   vote {} ({ties})   majority {}   any {}",
             percent(run.seed_mean),
             percent(run.seed_std),
+            run.seed_std_expected
+                .map_or_else(String::new, |std| format!(" (by chance {})", percent(Some(std)))),
             percent(run.vote),
             percent(run.majority),
             percent(run.any)
@@ -357,8 +359,13 @@ fn compare_table(report: &CompareReport) -> Result<()> {
     };
     writeln!(
         out,
-        "A - B {differences} ({})   exact McNemar p {}",
+        "A - B {differences} ({})   {} p {}",
         report.ci_kind,
+        if report.mid_p.is_some() {
+            "exact McNemar"
+        } else {
+            "two-sided"
+        },
         if report.p > 0.0 {
             format!("{:.2e}", report.p)
         } else {

@@ -1,6 +1,8 @@
 //! Two traces on the same questions: paired, so that real differences show.
 
+mod paired;
 mod pairing;
+mod power;
 mod prompts;
 mod report;
 mod significance;
@@ -9,12 +11,14 @@ use std::ops::AddAssign;
 use std::sync::Arc;
 
 use crate::record::INVALID;
-use crate::stats::{Clusters, Grouped, Interval, Questions, Scope, Slice, fold};
+use crate::stats::{Grouped, Interval, Questions, Scope, Slice, fold, holm};
 use crate::trace::{Names, Rows};
 
+pub use paired::{Paired, Right};
 pub use pairing::{Pairing, pair, pair_by_id};
+pub use power::{Spread, power_exact, power_normal};
 pub use report::{CategoryReport, CompareReport, SideReport};
-pub use significance::{Decision, decide, mcnemar_exact, mcnemar_log10};
+pub use significance::{Decision, decide, mcnemar_exact, mcnemar_log10, mcnemar_mid_p};
 
 /// Which of the two was right on a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,17 +74,6 @@ impl Counts {
     pub fn pairs(self) -> usize {
         self.both + self.a_only + self.b_only + self.neither
     }
-
-    /// Accuracy of A less that of B; `None` without pairs.
-    pub fn difference(self) -> Option<f64> {
-        (self.pairs() > 0).then(|| (self.a_only as f64 - self.b_only as f64) / self.pairs() as f64)
-    }
-
-    /// McNemar's statistic without correction; `None` where nothing differs.
-    pub fn z(self) -> Option<f64> {
-        let discordant = self.a_only + self.b_only;
-        (discordant > 0).then(|| (self.a_only as f64 - self.b_only as f64) / (discordant as f64).sqrt())
-    }
 }
 
 impl AddAssign for Counts {
@@ -91,17 +84,29 @@ impl AddAssign for Counts {
     }
 }
 
-/// A difference of accuracies with its 95 % interval, over all pairs or a category's.
-#[derive(Debug, Clone, PartialEq)]
+/// A difference of accuracies, over all pairs or a category's.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Difference {
     /// Of the category; empty for all.
     pub name: String,
+    /// Rows of the same question and attempt.
     pub counts: Counts,
-    /// `None` without pairs.
-    pub difference: Option<f64>,
-    pub interval: Option<Interval>,
-    /// Whether several attempts of a question are paired: the interval is then clustered over questions.
-    pub is_clustered: bool,
+    /// Questions that both answered, whatever the number of attempts: what difference, interval and p are over.
+    pub paired: Paired,
+    /// Its p adjusted for the other categories by Holm's method; of all pairs its own.
+    pub holm: f64,
+}
+
+impl Difference {
+    /// Accuracy of A less that of B; `None` without pairs.
+    pub fn difference(&self) -> Option<f64> {
+        self.paired.difference()
+    }
+
+    /// Where it lies with 95 % confidence; `None` without pairs.
+    pub fn interval(&self) -> Option<Interval> {
+        self.paired.interval()
+    }
 }
 
 /// Two traces compared row by row.
@@ -115,10 +120,6 @@ pub struct Comparison {
     pub exams: Vec<Difference>,
     /// The paired rows of A and of B by exam.
     pub sides: [Grouped<Arc<str>>; 2],
-    /// Two-sided exact McNemar test over the pairs; 1 where nothing differs.
-    pub p: f64,
-    /// Its common logarithm, also where `p` is too small for a number.
-    pub log10_p: f64,
     /// When the difference was decided, looking after each pair.
     pub decision: Decision,
 }
@@ -131,22 +132,15 @@ impl Comparison {
     /// The same over rows that are paired already, all or some of them.
     pub fn over(pairing: Pairing, a: &Rows, b: &Rows) -> Comparison {
         let quadrant = |(x, y): &(u32, u32)| Quadrant::of(a.correct[*x as usize], b.correct[*y as usize]);
-        let questions = Questions::of(Slice::all(a));
-        let (overall, categories) = differences(&questions, &a.category, &pairing, quadrant);
-        let (_, exams) = differences(&questions, &a.benchmark, &pairing, quadrant);
-        let Counts { a_only, b_only, .. } = overall.counts;
-        let outcomes = pairing.pairs.iter().map(quadrant);
-        let side_a = by_exam(a, &questions, pairing.pairs.iter().map(|pair| pair.0));
-        let side_b = by_exam(
-            b,
-            &Questions::of(Slice::all(b)),
-            pairing.pairs.iter().map(|pair| pair.1),
-        );
+        let questions = [a, b].map(|rows| Questions::of(Slice::all(rows)));
+        let parts = parts(&pairing, [a, b], &questions);
+        let (overall, categories) = differences(questions[0].len(), &a.category, &parts);
+        let (_, exams) = differences(questions[0].len(), &a.benchmark, &parts);
+        let side_a = by_exam(a, &questions[0], pairing.pairs.iter().map(|pair| pair.0));
+        let side_b = by_exam(b, &questions[1], pairing.pairs.iter().map(|pair| pair.1));
         Comparison {
-            p: mcnemar_exact(a_only, b_only),
-            log10_p: mcnemar_log10(a_only, b_only),
-            decision: decide(outcomes),
-            overall: overall.difference(String::new()),
+            decision: decide(pairing.pairs.iter().map(quadrant)),
+            overall,
             categories,
             exams,
             sides: [side_a, side_b],
@@ -167,28 +161,96 @@ impl Comparison {
     }
 }
 
-/// Over all pairs, and by the names of a column of A.
-fn differences(
-    questions: &Questions,
-    names: &Names,
-    pairing: &Pairing,
-    quadrant: impl Fn(&(u32, u32)) -> Quadrant,
-) -> (Sums, Vec<Difference>) {
-    let mut overall = Sums::default();
-    let mut parts = vec![Sums::default(); names.list().len()];
-    let numbered = questions.numbers_of(pairing.pairs.iter().map(|pair| pair.0));
-    let items = numbered
-        .zip(&pairing.pairs)
-        .map(|((row, question), pair)| (question, names.code(row), Counts::one(quadrant(pair))));
-    fold(questions.len(), items, |scope, counts| match scope {
-        Scope::Question => overall.add(counts),
-        Scope::Group(code) => parts[code as usize].add(counts),
+/// What a row, or a pair of rows, tells of its question.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    counts: Counts,
+    a: Right,
+    b: Right,
+}
+
+impl AddAssign for Part {
+    fn add_assign(&mut self, other: Part) {
+        self.counts += other.counts;
+        for (own, more) in [(&mut self.a, other.a), (&mut self.b, other.b)] {
+            own.correct += more.correct;
+            own.attempts += more.attempts;
+        }
+    }
+}
+
+/// Question and row of A of every pair, and of the attempts beyond them at questions that are paired.
+fn parts(pairing: &Pairing, [a, b]: [&Rows; 2], [of_a, of_b]: &[Questions; 2]) -> Vec<(u32, u32, Part)> {
+    let right = |rows: &Rows, row: u32| Right {
+        correct: u32::from(rows.correct[row as usize]),
+        attempts: 1,
+    };
+    let number = |questions: &Questions, row: u32| questions.number(row as usize).unwrap_or_default();
+    let mut parts = Vec::with_capacity(pairing.pairs.len());
+    // The row of A that stands for each question of A and of B that is paired.
+    let (mut mates_a, mut mates_b) = (vec![None; of_a.len()], vec![None; of_b.len()]);
+    for (x, y) in pairing.pairs.iter().copied() {
+        let (a, b) = (right(a, x), right(b, y));
+        let counts = Counts::one(Quadrant::of(a.correct > 0, b.correct > 0));
+        mates_a[number(of_a, x) as usize] = Some(x);
+        mates_b[number(of_b, y) as usize] = Some(x);
+        parts.push((number(of_a, x), x, Part { counts, a, b }));
+    }
+    let more_a = pairing.only_a.iter().filter_map(|row| {
+        let mate = mates_a[number(of_a, *row) as usize]?;
+        Some((
+            mate,
+            Part {
+                a: right(a, *row),
+                ..Part::default()
+            },
+        ))
     });
-    let named = parts.into_iter().zip(names.list());
-    let differences = named
-        .filter(|(sums, _)| sums.counts.pairs() > 0)
-        .map(|(sums, name)| sums.difference(name.to_string()));
-    (overall, differences.collect())
+    let more_b = pairing.only_b.iter().filter_map(|row| {
+        let mate = mates_b[number(of_b, *row) as usize]?;
+        Some((
+            mate,
+            Part {
+                b: right(b, *row),
+                ..Part::default()
+            },
+        ))
+    });
+    parts.extend(
+        more_a
+            .chain(more_b)
+            .map(|(mate, part)| (number(of_a, mate), mate, part)),
+    );
+    parts
+}
+
+/// Over all pairs, and by the names of a column of A.
+fn differences(questions: usize, names: &Names, parts: &[(u32, u32, Part)]) -> (Difference, Vec<Difference>) {
+    let mut overall = Difference::default();
+    let named = names.list().iter().map(|name| Difference {
+        name: name.to_string(),
+        ..Difference::default()
+    });
+    let mut groups: Vec<Difference> = named.collect();
+    let items = parts
+        .iter()
+        .map(|(question, row, part)| (*question, names.code(*row as usize), *part));
+    fold(questions, items, |scope, part: Part| {
+        let sum = match scope {
+            Scope::Question => &mut overall,
+            Scope::Group(code) => &mut groups[code as usize],
+        };
+        sum.counts += part.counts;
+        sum.paired.add(part.a, part.b);
+    });
+    groups.retain(|group| group.counts.pairs() > 0);
+    let chances: Vec<f64> = groups.iter().map(|group| group.paired.p().0).collect();
+    overall.holm = overall.paired.p().0;
+    groups
+        .iter_mut()
+        .zip(holm(&chances))
+        .for_each(|(group, p)| group.holm = p);
+    (overall, groups)
 }
 
 fn by_exam(rows: &Rows, questions: &Questions, picked: impl Iterator<Item = u32>) -> Grouped<Arc<str>> {
@@ -196,31 +258,6 @@ fn by_exam(rows: &Rows, questions: &Questions, picked: impl Iterator<Item = u32>
     let numbered = questions.numbers_of(picked);
     let name = |code: u32| Arc::clone(&exams.list()[code as usize]);
     Grouped::of(rows, questions.len(), numbered, |row| exams.code(row), name)
-}
-
-#[derive(Debug, Clone, Default)]
-struct Sums {
-    counts: Counts,
-    clusters: Clusters,
-}
-
-impl Sums {
-    /// Adds the pairs of one question.
-    fn add(&mut self, question: Counts) {
-        self.counts += question;
-        let gained = question.a_only as i64 - question.b_only as i64;
-        self.clusters.add(question.pairs(), gained);
-    }
-
-    fn difference(&self, name: String) -> Difference {
-        Difference {
-            name,
-            counts: self.counts,
-            difference: self.counts.difference(),
-            interval: self.clusters.interval_of_difference(),
-            is_clustered: self.clusters.has_repeats(),
-        }
-    }
 }
 
 /// How a row changes where its output is read another way. `wrong` is a letter, but the wrong one.
@@ -306,35 +343,35 @@ mod tests {
                 neither: 1
             }
         );
-        assert_eq!(comparison.overall.difference, Some(0.2));
+        assert_eq!(comparison.overall.difference(), Some(0.2));
         assert_eq!(comparison.pairs_in(&a, &b, Quadrant::AOnly), [(1, 1), (3, 3)]);
         assert_eq!(comparison.changed_picks(&a, &b).len(), 4);
         let names: Vec<_> = comparison
             .categories
             .iter()
-            .map(|part| (part.name.as_str(), part.difference))
+            .map(|part| (part.name.as_str(), part.difference()))
             .collect();
         assert_eq!(names, [("law", Some(0.5)), ("math", Some(0.0))]);
     }
 
     #[test]
-    fn the_interval_of_a_difference_is_that_of_pairs() {
-        // The counts of the screen in the design: 2,160 and 1,055 of 12,020 give +9.2 [+8.3, +10.1], z 19.5.
-        let sums = |numbers: [usize; 4]| {
-            let mut sums = Sums::default();
-            for (quadrant, number) in Quadrant::ALL.into_iter().zip(numbers) {
-                (0..number).for_each(|_| sums.add(Counts::one(quadrant)));
+    fn attempts_beyond_those_of_the_other_run_count_for_their_question() {
+        let rows = |questions: &[(i64, &[&str])]| {
+            let mut rows = Rows::default();
+            for (id, picks) in questions {
+                picks
+                    .iter()
+                    .zip(0..)
+                    .for_each(|(pick, attempt)| push(&mut rows, *id, attempt, "law", pick));
             }
-            sums.difference(String::new())
+            rows
         };
-        let difference = sums([3055, 2160, 1055, 5750]);
-        let Interval { low, high, .. } = difference.interval.unwrap();
-        assert!(
-            (low - 0.0828).abs() < 1e-4 && (high - 0.1010).abs() < 1e-4,
-            "{low} {high}"
-        );
-        assert!((difference.counts.z().unwrap() - 19.49).abs() < 0.01);
-        assert_eq!(sums([0; 4]).interval, None);
+        let a = rows(&[(1, &["B", "B", "A"]), (2, &["A"]), (3, &["B", "B"]), (9, &["B"])]);
+        let b = rows(&[(1, &["A"]), (2, &["A", "A", "B"]), (3, &["B"])]);
+        let overall = Comparison::of(&a, &b).overall;
+        assert_eq!((overall.counts.pairs(), overall.paired.questions()), (3, 3));
+        assert!((overall.difference().unwrap() - 1.0 / 9.0).abs() < 1e-15);
+        assert!((overall.paired.stderr().unwrap() - 0.293_972_367_896_065_7).abs() < 1e-12);
     }
 
     #[test]

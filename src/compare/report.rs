@@ -27,9 +27,10 @@ pub struct CompareReport {
     pub ci95: Option<[f64; 2]>,
     /// `paired`, or `clustered` where several attempts of a question are in.
     pub ci_kind: &'static str,
-    /// Exact McNemar, two-sided.
+    /// Two-sided: exact McNemar, or by the clustered error. `mid_p` is McNemar's, null for several attempts.
     pub p: f64,
     pub log10_p: f64,
+    pub mid_p: Option<f64>,
     pub z: Option<f64>,
     /// Pairs after which the difference was decided, looking after each.
     pub decided_at: Option<usize>,
@@ -73,6 +74,9 @@ pub struct CategoryReport {
     pub b_only: usize,
     pub difference: Option<f64>,
     pub ci95: Option<[f64; 2]>,
+    pub p: f64,
+    /// Adjusted for the other categories by Holm's method.
+    pub p_holm: f64,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -91,7 +95,7 @@ impl CompareReport {
     pub fn new(a: &Trace, b: &Trace, comparison: &Comparison) -> CompareReport {
         let Comparison { pairing, overall, .. } = comparison;
         let counts = overall.counts;
-        let pairs = counts.pairs();
+        let (pairs, (p, log10_p)) = (counts.pairs(), overall.paired.p());
         let several = comparison.exams.len() > 1;
         let exams = comparison.exams.iter().filter(|_| several);
         let side = |trace: &Trace, at: usize, unpaired: usize| {
@@ -119,12 +123,17 @@ impl CompareReport {
             a_only: counts.a_only,
             b_only: counts.b_only,
             neither: counts.neither,
-            difference: overall.difference.filter(|_| !several),
+            difference: overall.difference().filter(|_| !several),
             ci95: limits(overall).filter(|_| !several),
-            ci_kind: if overall.is_clustered { "clustered" } else { "paired" },
-            p: comparison.p,
-            log10_p: comparison.log10_p,
-            z: counts.z(),
+            ci_kind: if overall.paired.is_clustered() {
+                "clustered"
+            } else {
+                "paired"
+            },
+            p,
+            log10_p,
+            mid_p: overall.paired.discordant().map(|(a, b)| super::mcnemar_mid_p(a, b)),
+            z: overall.paired.z(),
             decided_at: comparison.decision.at,
             needed: comparison.decision.needed,
             categories: comparison.categories.iter().map(category_report).collect(),
@@ -145,7 +154,7 @@ fn exam_report(sum: &Sum) -> ExamReport {
 }
 
 fn limits(difference: &Difference) -> Option<[f64; 2]> {
-    difference.interval.map(|interval| [interval.low, interval.high])
+    difference.interval().map(|interval| [interval.low, interval.high])
 }
 
 fn category_report(part: &Difference) -> CategoryReport {
@@ -154,8 +163,10 @@ fn category_report(part: &Difference) -> CategoryReport {
         n: part.counts.pairs(),
         a_only: part.counts.a_only,
         b_only: part.counts.b_only,
-        difference: part.difference,
+        difference: part.difference(),
         ci95: limits(part),
+        p: part.paired.p().0,
+        p_holm: part.holm,
     }
 }
 
@@ -170,13 +181,7 @@ fn changed_questions(a: &Trace, b: &Trace, comparison: &Comparison) -> Vec<Chang
     questions.into_iter().map(report).collect()
 }
 
-fn warnings(comparison: &Comparison) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if comparison.pairing.is_suspicious() {
-        warnings.push("the ids agree and no question does: two data sets, or hashes made in two ways".to_owned());
-    }
-    if comparison.overall.is_clustered {
-        warnings.push("p counts every attempt as independent; the interval does not: trust the interval".to_owned());
-    }
-    warnings
+fn warnings(comparison: &Comparison) -> Option<String> {
+    let text = "the ids agree and no question does: two data sets, or hashes made in two ways";
+    comparison.pairing.is_suspicious().then(|| text.to_owned())
 }

@@ -88,6 +88,15 @@ pub const WORDS: &[(&str, &str)] = &[
 /// The words that take two runs.
 pub const TWO_RUNS: [&str; 5] = ["changed", "gold-changed", "a-only", "b-only", "other-pick"];
 
+/// A name as a filter word's value.
+pub fn quoted(name: &str) -> String {
+    if name.contains([' ', ',', '|']) {
+        format!("\"{name}\"")
+    } else {
+        name.to_owned()
+    }
+}
+
 /// One condition on a row.
 #[derive(Debug, Clone)]
 pub(crate) enum Test {

@@ -15,9 +15,7 @@
 use serde::Serialize;
 
 use super::Tally;
-
-/// The 97.5 % point of the normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+use super::tails::Z;
 
 /// Where a figure lies with 95 % confidence; fractions in 0-1, differences in -1 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,6 +29,26 @@ impl Interval {
     pub fn limits(self) -> (f64, f64) {
         (self.low, self.high)
     }
+
+    /// Of our accuracy less a number that has no rows: it is taken as exact.
+    #[must_use]
+    pub fn less(self, value: f64) -> Interval {
+        Interval {
+            low: self.low - value,
+            high: self.high - value,
+            ..self
+        }
+    }
+
+    /// Of the difference of two accuracies on different questions, each given with its interval: R. G. Newcombe's method 10
+    /// (1998).
+    pub fn unpaired((a, of_a): (f64, Interval), (b, of_b): (f64, Interval)) -> Interval {
+        Interval {
+            low: a - b - (a - of_a.low).hypot(of_b.high - b),
+            high: a - b + (of_a.high - a).hypot(b - of_b.low),
+            kind: IntervalKind::Unpaired,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -40,6 +58,8 @@ pub enum IntervalKind {
     Wilson,
     /// A difference with one pair a question.
     Paired,
+    /// A difference of accuracies on different questions.
+    Unpaired,
     /// Several attempts of a question: they are not independent, questions are.
     Clustered,
 }
@@ -93,7 +113,7 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// One question: its number of rows and the sum of their values (correct ones; or differences).
+    /// One question: its number of rows, and how many of them are right.
     pub fn add(&mut self, rows: usize, total: i64) {
         let rows = rows as i64;
         self.merge(&Clusters {
@@ -189,22 +209,6 @@ impl Clusters {
             Some(stderr) if spread > 0.0 => (spread / (stderr * stderr)).clamp(questions, rows),
             _ => questions,
         }
-    }
-
-    /// The 95 % interval of a mean of paired differences: mean ± 1.96 standard errors, clustered where questions have
-    /// several pairs. `None` without pairs, or with several of one question only.
-    pub fn interval_of_difference(&self) -> Option<Interval> {
-        let mean = self.mean()?;
-        let (stderr, kind) = if self.has_repeats() {
-            (self.stderr()?, IntervalKind::Clustered)
-        } else {
-            (self.squares(mean).sqrt() / self.rows as f64, IntervalKind::Paired)
-        };
-        Some(Interval {
-            low: (mean - Z * stderr).max(-1.0),
-            high: (mean + Z * stderr).min(1.0),
-            kind,
-        })
     }
 }
 

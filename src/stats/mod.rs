@@ -5,21 +5,27 @@
 
 mod attempts;
 mod interval;
+pub mod jitter;
 mod letters;
+mod multiple;
 mod questions;
 mod report;
 mod sum;
+mod tails;
 mod votes;
 
 use crate::trace::Rows;
 
 pub use attempts::{Attempts, Labels, by_attempt};
 pub use interval::{Clusters, Interval, IntervalKind, mean, mean_stderr, pooled_stderr, sample_std};
+pub use jitter::{Jitter, Oddness};
 pub use letters::{Letters, always, constant_pick};
+pub use multiple::{benjamini_hochberg, holm};
 pub use questions::Questions;
-pub use report::{AttemptsBy, Report, RunReport, StderrKind, report};
+pub use report::{AttemptsBy, Report, RunReport, SeedReport, StderrKind, report};
 pub use sum::{Grouped, Growing, Sum, Tally, macro_mean, micro_mean};
 pub(crate) use sum::{Scope, fold};
+pub use tails::{Z, chi_squared, f_above, log10_either_side, normal_above, normal_quantile};
 pub use votes::{Vote, Votes};
 
 /// Rows of a trace to be counted: all of them, or those of a list.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    Attempts, Grouped, Interval, IntervalKind, Labels, Letters, Questions, Slice, Sum, Votes,
-    accuracy_with_random_fill, by_attempt, harness_stderr, letters::constant_pick_warning, mean,
+    Attempts, Grouped, Interval, IntervalKind, Jitter, Labels, Letters, Oddness, Questions, Slice, Sum, Votes,
+    accuracy_with_random_fill, by_attempt, harness_stderr, jitter, letters::constant_pick_warning, mean,
 };
 use crate::trace::{Names, Trace};
 
@@ -46,6 +46,12 @@ pub struct RunReport {
     pub attempts_by: AttemptsBy,
     pub seed_mean: Option<f64>,
     pub seed_std: Option<f64>,
+    /// The standard deviation that chance alone makes expect of the attempts' accuracies; null without sampling.
+    pub seed_std_expected: Option<f64>,
+    /// Variance of one attempt at a question, mean over questions; null with one attempt each.
+    pub within: Option<f64>,
+    /// `too_even` or `too_uneven`: the attempts do not differ as chance alone makes them (p < 0.001).
+    pub seeds_odd: Option<Oddness>,
     /// Share of questions whose vote is right: the pick given more often than every other; null with one attempt each.
     pub vote: Option<f64>,
     /// Questions whose most frequent picks are several: their vote is none.
@@ -170,6 +176,7 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
     let attempts = by_attempt(slice);
     let attempts_by = attempts_by(trace, &attempts);
     let (seed_mean, seed_std) = attempts.spread();
+    let jitter = Jitter::of(slice, &questions, &attempts);
     let interval = all.interval();
     let harness_stderr = harness_stderr(slice);
     let (stderr, stderr_kind) = if all.has_repeats() {
@@ -203,6 +210,9 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         attempts_by,
         seed_mean,
         seed_std,
+        seed_std_expected: jitter.map(|jitter| jitter.expected),
+        within: jitter::within(slice, &questions),
+        seeds_odd: jitter.and_then(|jitter| jitter.oddness()),
         vote: votes.share(votes.vote),
         ties: (votes.attempts > 1).then_some(votes.ties),
         majority: votes.share(votes.majority),
@@ -218,7 +228,10 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
             .and_then(|manifest| manifest.pointer("/settings/data/fingerprint")?.as_str())
             .filter(|fingerprint| !fingerprint.is_empty())
             .map(str::to_owned),
-        warnings: constant_pick_warning(slice).into_iter().collect(),
+        warnings: constant_pick_warning(slice)
+            .into_iter()
+            .chain(jitter.and_then(|jitter| Some(format!("the attempts are {}", jitter.oddness()?.text()))))
+            .collect(),
         timing: timing(trace),
     }
 }

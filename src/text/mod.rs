@@ -1,6 +1,7 @@
 //! How numbers, sizes, times and foreign texts are written; every module may use it.
 
 pub mod figures;
+pub mod markup;
 pub mod safe;
 pub mod spreadsheet;
 pub mod terminal;

@@ -9,6 +9,7 @@ mod exporting;
 mod extraction;
 mod figures;
 mod floors;
+mod golden_stats;
 mod harness_files;
 mod harness_kinds;
 mod hostile;

@@ -155,7 +155,7 @@ impl Compare {
     }
 
     fn draw_paired(&self, canvas: &mut Canvas) {
-        let kind = if self.tallied.comparison.overall.is_clustered {
+        let kind = if self.tallied.comparison.overall.paired.is_clustered() {
             "95% by question"
         } else {
             "95%"
@@ -179,7 +179,7 @@ impl Compare {
     fn verdict(&self) -> Vec<String> {
         let comparison = &self.tallied.comparison;
         let overall = &comparison.overall;
-        let Some(difference) = overall.difference else {
+        let Some(difference) = overall.difference() else {
             return vec!["no rows are paired".to_owned()];
         };
         let points = |limits: (f64, f64)| format!("{:+.1} to {:+.1}", limits.0 * 100.0, limits.1 * 100.0);
@@ -188,18 +188,26 @@ impl Compare {
             // Exams have each their own accuracy, and none together.
             for exam in &comparison.exams {
                 let limits = exam
-                    .interval
+                    .interval()
                     .map_or_else(String::new, |interval| points(interval.limits()));
-                let gap = exam.difference.unwrap_or(0.0) * 100.0;
+                let gap = exam.difference().unwrap_or(0.0) * 100.0;
                 lines.push(format!("{} {gap:+.1}  {limits}", one_line(&exam.name, 12, false)));
             }
         } else {
             lines.push(format!("A - B   {:+.1} points", difference * 100.0));
-            let interval = overall.interval.map(Interval::limits);
+            let interval = overall.interval().map(Interval::limits);
             lines.extend(interval.map(|limits| format!("CI95    {}", points(limits))));
         }
-        let z = overall.counts.z().map_or("-".to_owned(), |z| format!("{:.1}", z.abs()));
-        lines.push(format!("McNemar z {z}  {}", chance(comparison.p, comparison.log10_p)));
+        let z = overall.paired.z().map_or("-".to_owned(), |z| format!("{:.1}", z.abs()));
+        let (test, (p, log10_p)) = (
+            if overall.paired.is_clustered() {
+                "z"
+            } else {
+                "McNemar z"
+            },
+            overall.paired.p(),
+        );
+        lines.push(format!("{test} {z}  {}", chance(p, log10_p)));
         let pairs = overall.counts.pairs().max(1);
         lines.push(match (comparison.decision.at, comparison.decision.needed) {
             (Some(at), _) => format!("settled since {:.0}% of the pairs", at as f64 * 100.0 / pairs as f64),
@@ -220,13 +228,13 @@ impl Compare {
             number(Quadrant::Both),
             number(Quadrant::Neither)
         );
-        let limits = overall.interval.map(Interval::limits);
+        let limits = overall.interval().map(Interval::limits);
         let limits = limits.filter(|_| self.tallied.comparison.exams.len() < 2);
-        if let (Some(difference), Some((low, high))) = (overall.difference, limits) {
+        if let (Some(difference), Some((low, high))) = (overall.difference(), limits) {
             let [difference, low, high] = [difference, low, high].map(|share| share * 100.0);
             text.push_str(&format!("  {difference:+.1} [{low:.1},{high:.1}]"));
         }
-        if let Some(z) = overall.counts.z() {
+        if let Some(z) = overall.paired.z() {
             text.push_str(&format!(" z {:.1}", z.abs()));
         }
         canvas.line(0, canvas.strip().strong(text));
@@ -250,7 +258,7 @@ impl Compare {
         inner.line(0, strip);
         inner.below(1).list(categories.len(), self.category, |at, strip| {
             let part = categories[at];
-            let gap = part.difference.unwrap_or(0.0) * 100.0;
+            let gap = part.difference().unwrap_or(0.0) * 100.0;
             strip
                 .text("  ")
                 .field(&part.name.replace('_', " "), 13, Role::Plain)
@@ -402,7 +410,7 @@ fn chance(p: f64, log10_p: f64) -> String {
 }
 
 fn role_of(part: &Difference) -> Role {
-    match part.interval.map(Interval::limits) {
+    match part.interval().map(Interval::limits) {
         Some((low, _)) if low > 0.0 => Role::Correct,
         Some((_, high)) if high < 0.0 => Role::Wrong,
         _ => Role::Plain,
@@ -411,7 +419,9 @@ fn role_of(part: &Difference) -> Role {
 
 /// The points at both ends of the scale: round, and far enough for every interval; zero is in the middle.
 fn scale_of(categories: &[&Difference]) -> usize {
-    let ends = categories.iter().filter_map(|part| part.interval.map(Interval::limits));
+    let ends = categories
+        .iter()
+        .filter_map(|part| part.interval().map(Interval::limits));
     let widest = ends.fold(0.0_f64, |widest, (low, high)| widest.max(low.abs()).max(high.abs()));
     let steps = [5, 10, 20, 30, 50];
     steps
@@ -428,11 +438,11 @@ fn plot(part: &Difference, scale: usize, width: usize) -> String {
         (cell.round().max(0.0) as usize).min(width - 1)
     };
     let mut cells = vec![' '; width];
-    if let Some((from, to)) = part.interval.map(Interval::limits) {
+    if let Some((from, to)) = part.interval().map(Interval::limits) {
         cells[place(from)..=place(to)].fill('━');
     }
     cells[middle] = '┊';
-    if let Some(difference) = part.difference {
+    if let Some(difference) = part.difference() {
         cells[place(difference)] = '●';
     }
     cells.into_iter().collect()

@@ -207,7 +207,7 @@ impl Compare {
     pub fn categories(&self) -> Vec<&Difference> {
         let mut categories: Vec<&Difference> = self.tallied.comparison.categories.iter().collect();
         if self.by_gap {
-            let gap = |part: &Difference| part.difference.unwrap_or(0.0);
+            let gap = |part: &Difference| part.difference().unwrap_or(0.0);
             categories.sort_by(|x, y| gap(y).total_cmp(&gap(x)));
         } else {
             categories.sort_by(|x, y| x.name.cmp(&y.name));

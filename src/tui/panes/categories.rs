@@ -1,5 +1,6 @@
 //! Pane 1: accuracy of each category with its interval as a lighter end of the bar.
 
+pub use crate::filter::quoted;
 use crate::stats::{Interval, Sum, percent};
 use crate::tui::canvas::Canvas;
 use crate::tui::snapshot::{CategorySum, Report, Snapshot};
@@ -58,15 +59,6 @@ impl Entry {
             Entry::Exam(name) => Some(format!("exam:{}", quoted(name))),
             Entry::Category(category) => Some(format!("cat:{}", quoted(&category.name))),
         }
-    }
-}
-
-/// A name as a filter word's value.
-pub fn quoted(name: &str) -> String {
-    if name.contains([' ', ',', '|']) {
-        format!("\"{name}\"")
-    } else {
-        name.to_owned()
     }
 }
 
