@@ -5,7 +5,7 @@ use super::columns::{self, Columns};
 use super::head::Head;
 use super::json::{Object, Raw};
 use crate::record::gold_letters;
-use crate::rows::names::{COLUMNS, of_ours, plain};
+use crate::rows::names::{COLUMNS, OPTIONS, is_pick, of_ours, plain};
 
 /// A row's column names for a message; a table without a header has its first row's texts there.
 pub(crate) fn listed(row: &Object) -> String {
@@ -43,7 +43,8 @@ pub(crate) fn is_question_set(row: &Object) -> bool {
     let has_options =
         has("options") || (columns.iter().any(|name| name == "a") && columns.iter().any(|name| name == "b"));
     let has_question = has("question") || columns.iter().any(|name| name == "input");
-    has_question && has_options && has("answer") && !has("pick") && !has_output(&columns)
+    let has_pick = has("pick") || row.keys().any(is_pick);
+    has_question && has_options && has("answer") && !has_pick && !has_output(&columns)
 }
 
 /// Whether a column bears the name of an output; `answer` alone is a gold.
@@ -70,13 +71,23 @@ pub(crate) fn help(head: &Head, options: &Options) -> String {
         let pairs = found.renamed().chain(["answer=COLUMN".to_owned()]);
         return format!(
             "rows of an unknown kind, no column is the answer; columns: {listed}. Say which is which, e.g. --map {}",
-            pairs.collect::<Vec<_>>().join(",")
+            argument(pairs)
         );
     }
     format!(
         "rows of an unknown kind; columns: {listed}. Say which is which, e.g. --map {}",
-        found.renamed().collect::<Vec<_>>().join(",")
+        argument(found.renamed())
     )
+}
+
+/// A map as a shell takes it: in quotes where a column's name has blanks or marks.
+fn argument(pairs: impl Iterator<Item = String>) -> String {
+    let map = pairs.collect::<Vec<_>>().join(",");
+    let is_bare = |c: char| c.is_alphanumeric() || "=,._-+/:@%".contains(c);
+    if map.chars().all(is_bare) {
+        return map;
+    }
+    format!("'{}'", map.replace('\'', "'\\''"))
 }
 
 /// A map that is offered: our names and the file's.
@@ -94,10 +105,21 @@ impl Suggested {
                 columns.push(path);
             }
         }
+        // What lies inside the options is part of them.
+        let whole = OPTIONS
+            .iter()
+            .find_map(|known| columns.iter().find(|column| plain(column) == *known))
+            .cloned();
+        if let Some(whole) = whole.map(|whole| format!("{whole}.")) {
+            columns.retain(|column| !column.starts_with(&whole));
+        }
         let candidates = |ours: &str| -> Vec<&String> {
             let named = |name: String| columns.iter().filter(move |column| plain(last_part(column)) == name);
             let own = columns.iter().filter(|column| *column == ours);
-            let all = own.chain(of_ours(ours).into_iter().flat_map(named));
+            let like = columns
+                .iter()
+                .filter(|column| ours == "pick" && is_pick(last_part(column)));
+            let all = own.chain(of_ours(ours).into_iter().flat_map(named)).chain(like);
             let mut found: Vec<&String> = Vec::new();
             for column in all.filter(|column| holds(ours, column, sample)) {
                 if !found.contains(&column) {

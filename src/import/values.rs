@@ -6,7 +6,7 @@ use super::json::Raw;
 use super::layout::{flag, mark};
 use crate::json::python_text;
 use crate::record::{INVALID, OR, Record, gold_letters, letter, letter_index};
-use crate::rows::naming::{Asked, Base, Naming, Way, lone_letter, whole_number};
+use crate::rows::naming::{Asked, Base, Naming, Way, lone_letter, marked_letter, whole_number};
 use crate::rows::nothing::is_nothing;
 use crate::rows::options::{Choices, read_choices};
 use crate::text::thousands;
@@ -32,6 +32,8 @@ struct Side {
     naming: Naming,
     /// The other side says letters where this one says numbers and no options are known: then numbers are letters too.
     are_letters: bool,
+    /// No options are known, and every value is an option's mark, most with its text: the mark is the letter.
+    are_marked: bool,
     /// Words for nothing that the golds hold too, and which therefore are answers.
     answers: Vec<String>,
     flags: Flags,
@@ -79,14 +81,21 @@ impl Values {
             let mut values = asked.iter().map(|asked| python_text(&asked.value));
             values.any(|value| lone_letter(&value).is_some())
         };
-        let are_letters = |asked: &[Asked]| {
-            let letters = asked
-                .iter()
-                .filter(|asked| lone_letter(&python_text(&asked.value)).is_some());
-            letters.count() * 2 > asked.len()
+        let are_marked = |asked: &[Asked]| {
+            let mark =
+                |asked: &Asked| marked_letter(&python_text(&asked.value)).filter(|_| asked.choices.texts.is_empty());
+            let marks: Option<Vec<usize>> = asked.iter().map(mark).collect();
+            marks.is_some_and(|marks| marks.iter().all(|mark| *mark < 10) && marks.iter().any(|mark| *mark != marks[0]))
         };
+        let are_numbers = |asked: &[Asked]| asked.iter().all(|asked| whole_number(&asked.value).is_some());
+        // Texts that begin like marks on one side only, beside texts that do not, are texts.
+        let both_marked = (are_marked(&golds) || are_numbers(&golds)) && (are_marked(&picks) || are_numbers(&picks));
         let is_text =
             |asked: &&Asked| lone_letter(&python_text(&asked.value)).is_none() && whole_number(&asked.value).is_none();
+        let are_letters = |asked: &[Asked]| {
+            let is_letter = |asked: &&Asked| lone_letter(&python_text(&asked.value)).is_some();
+            both_marked && are_marked(asked) || asked.iter().filter(is_letter).count() * 2 > asked.len()
+        };
         let are_texts = golds.iter().filter(is_text).count() * 2 > golds.len();
         let words = rows.iter().map(|row| python_text(&row.gold));
         let answers: Vec<String> = words.filter(|gold| are_texts && is_nothing(gold)).collect();
@@ -96,6 +105,7 @@ impl Values {
             Side {
                 naming: Naming::find(asked, are_listed, first, None),
                 are_letters,
+                are_marked: both_marked && are_marked(asked),
                 answers: answers.clone(),
                 flags,
             }
@@ -210,7 +220,11 @@ impl Side {
     /// A value where the row's options are not known.
     fn read_alone(&self, asked: &Asked, raw: Raw, record: &mut Record) -> String {
         let text = python_text(&asked.value);
-        let index = lone_letter(&text);
+        let index = if self.are_marked {
+            marked_letter(&text)
+        } else {
+            lone_letter(&text)
+        };
         if let Some(letter) = index.and_then(letter) {
             return letter.to_string();
         }
@@ -378,7 +392,7 @@ fn unread(rows: &Rows) -> Vec<(&'static str, String)> {
         names.list().iter().map(|name| gold_letters(name).is_some()).collect()
     };
     let (picks, golds) = (are_letters(&rows.pick), are_letters(&rows.answer));
-    let (mut odd_picks, mut odd_golds) = (Vec::new(), Vec::new());
+    let (mut odd_picks, mut odd_golds, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for row in 0..rows.len() {
         let pick_is_letter = picks[rows.pick.code(row) as usize];
         let gold_is_letter = golds[rows.answer.code(row) as usize];
@@ -386,7 +400,12 @@ fn unread(rows: &Rows) -> Vec<(&'static str, String)> {
             odd_picks.push(row);
         } else if pick_is_letter && !gold_is_letter && !rows.answer.get(row).is_empty() {
             odd_golds.push(row);
+        } else if !pick_is_letter && !rows.is_invalid(row) {
+            texts.push(row);
         }
+    }
+    if texts.iter().any(|row| rows.correct[*row]) {
+        texts.clear();
     }
     let told = |kind: &'static str, found: &[usize], names: &crate::trace::Names, what: &str| {
         let first = names.get(*found.first()?);
@@ -412,5 +431,11 @@ fn unread(rows: &Rows) -> Vec<(&'static str, String)> {
         &rows.answer,
         "golds are no letter and name no option, while the picks are letters: no pick can be right",
     );
-    picks.into_iter().chain(golds).collect()
+    let texts = told(
+        "unread_texts",
+        &texts,
+        &rows.pick,
+        "picks and their golds are no letters and never equal: are they said in the same way?",
+    );
+    picks.into_iter().chain(golds).chain(texts).collect()
 }

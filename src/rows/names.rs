@@ -218,6 +218,39 @@ pub(crate) fn of_ours(ours: &str) -> Vec<String> {
     names.map(|name| plain(name)).collect()
 }
 
+/// Whether a column's name speaks of what a model chose: `pred_index`, `PredictedLetter`, `model_choice_2`.
+pub(crate) fn is_pick(name: &str) -> bool {
+    const WORDS: [&str; 12] = [
+        "pred",
+        "preds",
+        "predicted",
+        "prediction",
+        "predictions",
+        "picked",
+        "pick",
+        "guess",
+        "chosen",
+        "selected",
+        "parsed",
+        "extracted",
+    ];
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphabetic() || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        if c.is_alphabetic() {
+            words
+                .last_mut()
+                .into_iter()
+                .for_each(|word| word.extend(c.to_lowercase()));
+        }
+        was_lower = c.is_lowercase();
+    }
+    words.iter().any(|word| WORDS.contains(&word.as_str()))
+}
+
 /// A column's name without what does not count.
 pub(crate) fn plain(name: &str) -> String {
     name.chars()

@@ -349,6 +349,14 @@ pub(crate) fn lone_letter(text: &str) -> Option<usize> {
     }
 }
 
+/// The place of the letter that a text is or begins with as an option's mark: `B`, `(B) lead`, `B. lead`, `Option B`.
+pub(crate) fn marked_letter(text: &str) -> Option<usize> {
+    lone_letter(text).or_else(|| match split_mark(text)?.0.as_bytes() {
+        [mark] if mark.is_ascii_alphabetic() => Some(usize::from(mark.to_ascii_uppercase() - b'A')),
+        _ => None,
+    })
+}
+
 /// What stands between the marks of several options, or the letters of `ACD`, capitals in their order.
 fn parts_of(text: &str, has_options: bool) -> Option<Vec<Value>> {
     let text = strip(text).trim_matches(['(', ')', '[', ']', '{', '}']);

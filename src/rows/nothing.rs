@@ -2,8 +2,8 @@
 
 use super::texts::half_width;
 
-/// Words that stand for nothing, without the brackets around them, lower case, `_` and `-` as blanks.
-const WORDS: [&str; 27] = [
+/// Signs that stand for nothing, without the brackets around them, lower case.
+const SIGNS: [&str; 11] = [
     "",
     "?",
     "??",
@@ -12,25 +12,74 @@ const WORDS: [&str; 27] = [
     "#n/a",
     "na",
     "n.a.",
-    "nan",
     "nat",
     "nil",
+    "undefined",
+];
+
+/// Words that say by themselves that there is nothing.
+const NONE: [&str; 28] = [
+    "no",
+    "not",
     "none",
     "null",
-    "undefined",
+    "nan",
     "missing",
     "empty",
     "invalid",
-    "invalid answer",
-    "invalid response",
-    "no answer",
-    "no answer found",
-    "no match",
-    "not found",
     "unknown",
     "unparsed",
     "unparseable",
+    "unparsable",
     "unanswered",
+    "unreadable",
+    "unavailable",
+    "fail",
+    "failed",
+    "failure",
+    "error",
+    "unable",
+    "cannot",
+    "couldn't",
+    "refused",
+    "refusal",
+    "timeout",
+    "undetected",
+    "unextracted",
+    "unmatched",
+];
+
+/// Words that may stand beside them: `no answer found`, `parse_error`, `failed to extract`.
+const BESIDE: [&str; 29] = [
+    "answer",
+    "answers",
+    "letter",
+    "choice",
+    "option",
+    "response",
+    "output",
+    "prediction",
+    "pick",
+    "match",
+    "found",
+    "to",
+    "be",
+    "could",
+    "parse",
+    "parsed",
+    "parsing",
+    "extract",
+    "extracted",
+    "extraction",
+    "format",
+    "valid",
+    "available",
+    "given",
+    "provided",
+    "detected",
+    "read",
+    "value",
+    "result",
 ];
 
 /// Whether a text is a word for nothing. Where it is also the text of an option it is that option, which the caller
@@ -53,7 +102,15 @@ pub(crate) fn is_nothing(text: &str) -> bool {
         .map(|c| if matches!(c, '_' | '-') { ' ' } else { c })
         .flat_map(char::to_lowercase)
         .collect();
-    is_dash || WORDS.contains(&word.as_str()) || is_negative()
+    let is_of = |list: &[&str], word: &str| list.contains(&word);
+    let says_none = || {
+        !matches!(word.as_str(), "no" | "not")
+            && word.split_whitespace().any(|word| is_of(&NONE, word))
+            && word
+                .split_whitespace()
+                .all(|word| is_of(&NONE, word) || is_of(&BESIDE, word))
+    };
+    is_dash || is_of(&SIGNS, &word) || is_negative() || says_none()
 }
 
 #[cfg(test)]
@@ -85,6 +142,10 @@ mod tests {
             "unknown",
             "？",
             "[]",
+            "parse_error",
+            "Failed to parse",
+            "extraction failed",
+            "could not be read",
         ] {
             assert!(is_nothing(text), "{text:?}");
         }
@@ -93,6 +154,10 @@ mod tests {
             "0",
             "1",
             "none of these",
+            "no",
+            "not",
+            "answer",
+            "no change",
             "-0.5",
             "not A",
             "B?",

@@ -118,7 +118,8 @@ impl Options {
             return Some(Options::One((*name).clone()));
         }
         for prefix in OPTION_PREFIXES {
-            for first in ["a", "1", "0"] {
+            // From 0 before from 1: `opt0` to `opt3` have an `opt1` too.
+            for first in ["a", "0", "1"] {
                 if prefix.is_empty() && first != "a" {
                     continue;
                 }

@@ -169,3 +169,75 @@ fn an_unknown_table_is_refused_with_a_map_to_begin_with() {
         );
     }
 }
+
+/// The file's rows as the map that its refusal offers opens them.
+fn by_its_own_map(rows: &[Value]) -> (usize, usize, usize) {
+    let folder = folder(&[("t.json", &json!(rows).to_string())]);
+    let path = folder.path().join("t.json");
+    let told = refused(&path, "");
+    let offered = told.rsplit("--map ").next().unwrap().trim_matches('\'');
+    counts(&mapped(&path, offered).unwrap())
+}
+
+#[test]
+fn the_map_that_is_offered_counts_the_rows_rightly() {
+    // Column names, then how gold (from 0) and pick are written; four rows, two right, one with nothing read.
+    type Write = fn(usize) -> Value;
+    let letter: Write = |at| json!(["a", "b", "c", "d"][at]);
+    let said: Write = |at| json!(format!("Option {}", ["A", "B", "C", "D"][at]));
+    let shown: Write = |at| json!(format!("({}) metal {at}", ["A", "B", "C", "D"][at]));
+    let number: Write = |at| json!([at]);
+    let listed = json!({"text": ["iron", "tin", "lead", "zinc"], "label": ["A", "B", "C", "D"]});
+    for (gold_name, pick_name, gold, pick, options) in [
+        ("target", "prediction", letter, said, Some(("choices", listed.clone()))),
+        (
+            "Correct Answer",
+            "Model Answer",
+            letter,
+            letter,
+            Some(("Options", listed.clone())),
+        ),
+        ("answer_index", "pred_index", number, letter, Some(("options", listed))),
+        ("gold", "predicted", shown, said, None),
+        ("label", "model_pred", number, shown, None),
+    ] {
+        let row = |at: usize| {
+            let picked = if at == 3 {
+                json!("parse_error")
+            } else {
+                pick([0, 1, 3][at])
+            };
+            let mut row =
+                json!({"question": format!("which metal is number {at}?"), gold_name: gold(at), pick_name: picked});
+            if let Some((name, list)) = &options {
+                row[*name] = list.clone();
+            }
+            row
+        };
+        let rows: Vec<Value> = (0..4).map(row).collect();
+        assert_eq!(by_its_own_map(&rows), (4, 2, 1), "{gold_name} {pick_name}");
+    }
+}
+
+#[test]
+fn options_counted_from_nought_are_all_there() {
+    let row = |at: usize| {
+        json!({"question": "which?", "opt0": "iron", "opt1": "tin", "opt2": "lead", "opt3": "zinc",
+            "label": (["iron", "tin", "lead", "zinc"][at]), "model_pred": (["A.", "B.", "D.", "D."][at])})
+    };
+    let rows: Vec<Value> = (0..4).map(row).collect();
+    assert_eq!(by_its_own_map(&rows), (4, 3, 0));
+}
+
+#[test]
+fn texts_that_are_never_equal_are_told() {
+    let row = |at: usize| json!({"question": "which?", "answer": format!("metal {at}"), "guess": format!("ore {at}")});
+    let rows: Vec<Value> = (0..3).map(row).collect();
+    let folder = folder(&[("t.json", &json!(rows).to_string())]);
+    let trace = mapped(&folder.path().join("t.json"), "pick=guess,answer=answer").unwrap();
+    assert!(
+        notice(&trace, "unread_texts").starts_with("3 of 3 picks"),
+        "{:?}",
+        trace.notices
+    );
+}
