@@ -29,13 +29,15 @@
 //! A module may use any lower floor, and no other module of its own (`tests/integration/floors.rs` holds it to that).
 //!
 //! ```text
-//! 9  cli
-//! 8  tui
-//! 7  bench charts check export release
-//! 6  filter import rescore run suspects
-//! 5  benchmark compare diagnose joined labels store
-//! 4  notes parquet stats
-//! 3  engine trace
+//! 11  cli
+//! 10  tui
+//! 9  bench charts check export release
+//! 8  filter import rescore run suspects
+//! 7  benchmark compare diagnose joined labels store
+//! 6  notes parquet stats
+//! 5  trace
+//! 4  manifest
+//! 3  engine
 //! 2  hub jinja record
 //! 1  extract figure files table
 //! 0  guard json stop text
@@ -52,7 +54,7 @@
 //!
 //! # What lies on disk
 //!
-//! - A run folder: `run.json` ([`store::Manifest`], whatever moves a score), `journal.jsonl` while it runs (one finished answer
+//! - A run folder: `run.json` ([`manifest::Manifest`], whatever moves a score), `journal.jsonl` while it runs (one finished answer
 //!   a line), `records.parquet` when done (written aside, renamed; the journal goes last). Column names are the README's;
 //!   fields are added, never renamed, and old manifests are read.
 //! - The data directory (`$MARKBOOK_HOME`, else the platform's): `runs/`, `models/`, `notes/` (marks and notes by a trace's
@@ -98,6 +100,7 @@ pub mod jinja;
 pub mod joined;
 pub mod json;
 pub mod labels;
+pub mod manifest;
 pub mod notes;
 pub mod parquet;
 pub mod record;

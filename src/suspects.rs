@@ -111,13 +111,7 @@ impl Queue {
 
 /// The places of the newest trace of each model, and the names of the others.
 fn newest(traces: &[Trace]) -> (Vec<usize>, Vec<String>) {
-    let started = |trace: &Trace| {
-        let told = trace
-            .manifest
-            .as_ref()
-            .and_then(|manifest| manifest.get("started")?.as_str().map(str::to_owned));
-        told.unwrap_or_default()
-    };
+    let started = |trace: &Trace| trace.ours().map(|run| run.started.clone()).unwrap_or_default();
     let mut kept: Vec<usize> = Vec::new();
     let mut older = Vec::new();
     for (at, trace) in traces.iter().enumerate() {

@@ -125,7 +125,8 @@ pub fn load_counted(
     let note = problem.map(|problem| format!("no examples (--shots needs them): {problem}"));
     dataset.notes.extend(note);
     dataset.fingerprint = fingerprint(&dataset.questions);
-    dataset.examples_fingerprint = fingerprint(dataset.examples.values().flatten());
+    let own = dataset.questions.iter().flat_map(|question| &question.examples);
+    dataset.examples_fingerprint = fingerprint(dataset.examples.values().flatten().chain(own));
     Ok(dataset)
 }
 

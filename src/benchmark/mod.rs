@@ -17,7 +17,7 @@ pub mod style;
 mod table;
 pub mod tested24;
 mod typed;
-mod wash;
+pub mod wash;
 
 use std::collections::BTreeMap;
 

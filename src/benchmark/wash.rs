@@ -38,6 +38,9 @@ pub struct Washed {
     pub dropped: bool,
 }
 
+/// Version of these rules; a change of what they drop or flag makes it one more.
+pub const VERSION: u32 = 1;
+
 /// Options that a letter names.
 const LETTERS: usize = 26;
 

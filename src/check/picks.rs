@@ -117,8 +117,7 @@ fn findings(trace: &Trace) -> Result<Vec<Finding>> {
 
 /// The rule that a run of ours names.
 fn own_rule(trace: &Trace) -> Option<Rule> {
-    let name = trace.manifest.as_ref()?.pointer("/settings/rule")?.as_str()?;
-    Rule::parse(name).ok()
+    Rule::parse(&trace.ours()?.settings.rule).ok()
 }
 
 fn finding(trace: &Trace, own_rule: Option<&Rule>, row: usize, text: &str) -> Finding {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::plain::Plain;
 use super::usage;
@@ -112,9 +112,7 @@ fn name_by(set: &FoundTraces, traces: &mut [Trace]) {
             set.id,
             &set.revision[..set.revision.len().min(8)]
         );
-        let manifest = trace.manifest.get_or_insert_with(|| Value::Object(Map::new()));
-        if let Some(fields) = manifest.as_object_mut() {
-            fields.insert("hub".to_owned(), json!({ "id": set.id, "revision": set.revision }));
-        }
+        let commit = json!({ "id": set.id, "revision": set.revision });
+        trace.manifest.get_or_insert_default().add("hub", commit);
     }
 }

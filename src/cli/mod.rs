@@ -8,6 +8,7 @@ mod bench;
 mod expect;
 mod inputs;
 mod labels;
+mod manifest;
 mod numbers;
 mod plain;
 mod prepare;

@@ -16,8 +16,8 @@ use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
 use crate::record::letter;
 use crate::run::{Exam, Method, Plan};
-use crate::store::manifest::{Data, Prompting};
-use crate::store::{self, Manifest};
+use crate::manifest::Manifest;
+use crate::store;
 
 /// The model that `run` and `demo` take where none is named.
 const DEFAULT_MODEL: &str = "Qwen/Qwen2.5-0.5B-Instruct";
@@ -292,7 +292,7 @@ impl Job {
             }
         }
         let path = self.folder(dataset.benchmark);
-        let manifest = self.manifest(&dataset, &prompt, (&method, &rule), engine, model);
+        let manifest = super::manifest::of(settings, (&dataset, &prompt), (&method, &rule), (engine, model));
         let resume = settings.resume && store::is_run(&path);
         let exam = Exam::new(&dataset, &method, settings.shots, path);
         let manifest = Manifest {
@@ -372,70 +372,6 @@ impl Job {
                 (Method::Generate { sampling, seeds }, rule)
             }
         })
-    }
-
-    fn manifest(
-        &self,
-        dataset: &Dataset,
-        prompt: &PromptPlan,
-        (method, rule): (&Method, &Rule),
-        engine: &dyn Engine,
-        model: &Model,
-    ) -> Manifest {
-        let slice = &self.settings;
-        let (sampling, seeds) = match method {
-            Method::Cloze => (None, Vec::new()),
-            Method::Generate { sampling, seeds } => (Some(sampling.clone()), seeds.clone()),
-        };
-        Manifest {
-            markbook: env!("CARGO_PKG_VERSION").to_owned(),
-            settings: store::Settings {
-                benchmark: dataset.name.clone(),
-                task_version: prompt.style.version.to_owned(),
-                method: if sampling.is_some() {
-                    "generate".into()
-                } else {
-                    "cloze".into()
-                },
-                model: model.clone(),
-                engine: engine.describe(),
-                data: Data {
-                    source: dataset.source.clone(),
-                    revision: dataset.revision.clone(),
-                    split: dataset.split.clone(),
-                    fingerprint: dataset.fingerprint.clone(),
-                    questions: dataset.questions.len(),
-                    subjects: slice.subjects.clone(),
-                    per_subject: slice.per_subject,
-                    sample_seed: slice.sample_seed,
-                    limit: slice.limit,
-                    available: dataset.available.clone(),
-                    gold_base: slice.gold_base,
-                    washed: dataset.washed.iter().map(ToString::to_string).collect(),
-                },
-                prompt: Prompting {
-                    style: prompt.style.name.to_owned(),
-                    shots: prompt.shots,
-                    chat: prompt.is_chat(),
-                    chat_shots: prompt.is_chat().then(|| {
-                        let turns = prompt.chat_shots == benchmark::ChatShots::Turns;
-                        if turns { "turns".to_owned() } else { "turn".to_owned() }
-                    }),
-                    template: prompt.template_text(),
-                    chat_template_sha256: prompt
-                        .chat
-                        .as_ref()
-                        .map(|template| benchmark::hash::hash_text(&template.source)),
-                    chat_template: prompt.chat.as_ref().map(|template| template.source.clone()),
-                },
-                rule: rule.name().to_owned(),
-                sampling,
-                seeds,
-            },
-            started: crate::run::now(),
-            notes: dataset.notes.clone(),
-            ..Manifest::default()
-        }
     }
 }
 

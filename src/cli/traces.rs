@@ -297,10 +297,7 @@ pub(super) fn chosen(traces: &[Trace], trace: &Trace, line: Option<&str>) -> Res
 
 /// The rule by which a trace's picks are shown; the harness's where the file does not say.
 pub(super) fn shown_rule(trace: &Trace) -> Rule {
-    let stored = trace
-        .manifest
-        .as_ref()
-        .and_then(|manifest| manifest.pointer("/settings/rule")?.as_str());
+    let stored = trace.ours().map(|run| run.settings.rule.as_str());
     Rule::of_texts(trace.rule.as_deref().or(stored))
 }
 

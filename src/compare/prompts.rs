@@ -52,7 +52,7 @@ fn is_same(a: &Record, b: &Record) -> Option<bool> {
 /// What the versions of the tasks, as results files tell them, say of the prompts: nothing sure.
 fn versions(a: &Trace, b: &Trace) -> Option<String> {
     let of = |trace: &Trace| {
-        let versions = trace.manifest.as_ref()?.get("versions")?.as_object()?.clone();
+        let versions = trace.manifest.as_ref()?.told("versions")?.as_object()?.clone();
         (!versions.is_empty()).then_some(versions)
     };
     let (first, second) = (of(a)?, of(b)?);

@@ -39,6 +39,9 @@ pub struct Local {
     pub weights_sha256: Option<String>,
     pub tokenizer_sha256: Option<String>,
     pub load_cpu_s: f64,
+    /// How the weights are stored: `safetensors`, or `gguf` with its quantization.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
 }
 
 impl Default for Description {
@@ -62,7 +65,8 @@ impl<'de> Deserialize<'de> for Description {
 }
 
 impl Description {
-    fn local(&self) -> Option<&Local> {
+    /// The model in this process, where it is one.
+    pub fn local(&self) -> Option<&Local> {
         match self {
             Description::Candle(local) | Description::Scripted(local) | Description::Unknown(local) => Some(local),
             Description::Remote(_) => None,

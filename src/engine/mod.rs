@@ -39,6 +39,9 @@ pub struct Sampling {
     pub stops: Vec<String>,
 }
 
+/// Version of the random stream that [`Ask::Sample`] speaks of; a change of the numbers it gives makes it one more.
+pub const STREAM: u32 = 1;
+
 /// What is asked of the engine about one prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {

@@ -43,6 +43,11 @@ impl ArgMax {
         ALL[index].0
     }
 
+    /// What it compares, in words.
+    pub fn about(self) -> &'static str {
+        ALL.iter().find(|(name, _)| *name == self.name()).map_or("", |(_, about)| about)
+    }
+
     /// What the log-likelihoods are divided by; `None` where the lengths are not known (no or too few answers, no or too
     /// few token counts). Lengths are those of the answer without the delimiter before it, in Unicode code points or UTF-8
     /// bytes (`process_results` of the harness, `completion_len` and `byte_length`).

@@ -15,6 +15,9 @@ use std::ops::Range;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use sha2::{Digest, Sha256};
+
+use crate::text::hex;
 
 use argmax::ArgMax;
 pub use harness::{exact_match, postprocess};
@@ -140,6 +143,31 @@ impl Rule {
     /// As it was written.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What it does, a line a step: what of the text is read, then the patterns (of Python's `re` for the named rules) in the
+    /// order in which they are tried.
+    pub fn patterns(&self) -> Vec<String> {
+        if let Some(argmax) = self.argmax {
+            return vec![argmax.about().to_owned()];
+        }
+        let scope = match self.scope {
+            Scope::All => None,
+            Scope::AfterThinking => Some("after the last </think>".to_owned()),
+            Scope::FinalChannel => Some("the last final channel".to_owned()),
+        };
+        let written = self.name.trim_start_matches("think:").trim_start_matches("final:");
+        let steps = self.readers.iter().zip(written.split(" ?? "));
+        let patterns = steps.flat_map(|(reader, written)| match reader {
+            Reader::Named(known) => known.patterns.iter().map(ToString::to_string).collect(),
+            Reader::Pattern(_) | Reader::Fixed(_) => vec![written.trim().to_owned()],
+        });
+        scope.into_iter().chain(patterns).collect()
+    }
+
+    /// sha256 over [`Rule::patterns`], a line each: the same for rules that read alike, whatever they are called.
+    pub fn sha256(&self) -> String {
+        hex(&Sha256::digest(self.patterns().join("\n").as_bytes()))
     }
 
     /// Reads the pick. Time is linear in the text for the named rules.

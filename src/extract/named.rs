@@ -15,12 +15,20 @@ use crate::text::{is_python_space, strip, strip_start};
 static ANSWER_IS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("answer is "));
 static NSWER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("nswer:"));
 
+// The authors' patterns, as their scripts have them.
+const ANSWER_IS_X: &str = r"answer is \(?([A-J])\)?";
+const ANSWER_X: &str = r".*[aA]nswer:\s*([A-J])";
+const LAST_ALONE: &str = r"(?s)\b[A-J]\b(?!.*\b[A-J]\b)";
+const LAST_CAPITAL: &str = r"[A-J](?=[^A-J]*$)";
+
 /// A named rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
+    /// Its steps in the order in which they are tried, as patterns of Python's `re` or in words.
+    pub patterns: &'static [&'static str],
     /// The match that gives the pick, and the step that found it, from 1.
     decide: fn(&str) -> Option<(Match, u8)>,
     /// Every match of the step that decides, in text order.
@@ -34,6 +42,7 @@ pub const ALL: [Known; 6] = [
     Known {
         name: "lm_eval_mmlu_pro",
         about: r"the harness: first `answer is \(?([A-J])\)?`, else [invalid]",
+        patterns: &[ANSWER_IS_X],
         decide: |text| answer_is(text).next().map(|found| (found, 1)),
         matches: |text| answer_is(text).collect(),
         reads_anything: false,
@@ -41,6 +50,7 @@ pub const ALL: [Known; 6] = [
     Known {
         name: "tiger_chain",
         about: "the MMLU-Pro authors: that; else the first line with `answer: X`; else the last letter that stands alone",
+        patterns: &[ANSWER_IS_X, ANSWER_X, LAST_ALONE],
         decide: |text| chain(text, last_standing_alone),
         matches: |text| matches_of_chain(text, last_standing_alone),
         reads_anything: false,
@@ -48,6 +58,7 @@ pub const ALL: [Known; 6] = [
     Known {
         name: "tiger_api_chain",
         about: "tiger_chain after deleting every `**`",
+        patterns: &["without every `**`", ANSWER_IS_X, ANSWER_X, LAST_ALONE],
         decide: unstarred_chain,
         matches: |text| {
             let stripped = Unstarred::new(text);
@@ -59,6 +70,7 @@ pub const ALL: [Known; 6] = [
     Known {
         name: "tiger_final_old",
         about: "the authors' last step before July 2024: the last capital A-J anywhere",
+        patterns: &[LAST_CAPITAL],
         decide: |text| last_capital(text).map(|found| (found, 1)),
         matches: |text| last_capital(text).into_iter().collect(),
         reads_anything: false,
@@ -66,6 +78,7 @@ pub const ALL: [Known; 6] = [
     Known {
         name: "tiger_chain_old",
         about: "tiger_chain with that older last step",
+        patterns: &[ANSWER_IS_X, ANSWER_X, LAST_CAPITAL],
         decide: |text| chain(text, last_capital),
         matches: |text| matches_of_chain(text, last_capital),
         reads_anything: false,
@@ -73,6 +86,7 @@ pub const ALL: [Known; 6] = [
     Known {
         name: "lm_eval_mmlu_generative",
         about: "the harness: the first line, white space stripped; an empty one is [invalid]",
+        patterns: &["the first line, stripped"],
         decide: |text| Some((first_line(text)?, 1)),
         matches: |text| first_line(text).into_iter().collect(),
         reads_anything: true,

@@ -61,7 +61,7 @@ use self::head::Head;
 use self::layout::Sniffed;
 use crate::benchmark::hash::doc_hash;
 use crate::record::{Record, letter_index};
-use crate::trace::{Notice, Trace};
+use crate::trace::{Notice, Provenance, Trace};
 
 pub(crate) use self::closed::KIND as CLOSED_KIND;
 pub(crate) use self::lm_eval::task_and_stamp;
@@ -476,7 +476,7 @@ fn trace_of(indexed: index::Indexed, parts: &Arc<Vec<index::Part>>, facts: &fold
         kind: one_line(&indexed.kind),
         rows: indexed.rows,
         texts: Arc::new(texts),
-        manifest: facts.manifest.clone(),
+        manifest: facts.manifest.clone().map(Provenance::Foreign),
         notices,
         rule: None,
         members: Vec::new(),

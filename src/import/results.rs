@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::folder::Facts;
 use super::{head, source, task_and_stamp};
 use crate::text::thousands;
-use crate::trace::{Notice, Trace};
+use crate::trace::{Notice, Provenance, Trace, model_of_results};
 
 /// Tasks without samples that a notice lists one by one.
 const LISTED: usize = 8;
@@ -66,28 +66,12 @@ pub(super) fn read_results(sample: &Path, stamp: Option<&str>, known: &[PathBuf]
         }
         return None;
     };
-    if let Some(name) = model_of(&results) {
+    if let Some(name) = model_of_results(&results) {
         facts.name = name;
     }
     let version = version_of(&results);
     facts.manifest = Some(results);
     version
-}
-
-/// The model that a results file tells of.
-pub(super) fn model_of(results: &Value) -> Option<String> {
-    let text = |pointer: &str| results.pointer(pointer).and_then(Value::as_str);
-    let of_arguments = || match results.pointer("/config/model_args")? {
-        Value::String(arguments) => arguments
-            .split(',')
-            .find_map(|part| part.strip_prefix("pretrained=").or(part.strip_prefix("model="))),
-        arguments => arguments
-            .get("pretrained")
-            .or_else(|| arguments.get("model"))
-            .and_then(Value::as_str),
-    };
-    let name = text("/model_name").or_else(of_arguments);
-    name.filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// The harness's version, where a results file tells it.
@@ -114,7 +98,9 @@ fn tasks(results: &Value) -> Vec<(&str, Option<u64>)> {
 
 /// Tells where a results file speaks of other samples than there are: how many, and of which tasks none.
 pub(super) fn note_samples(trace: &mut Trace) {
-    let Some(results) = &trace.manifest else { return };
+    let Some(results) = trace.manifest.as_ref().and_then(Provenance::foreign) else {
+        return;
+    };
     let stated = tasks(results);
     let total: u64 = stated.iter().filter_map(|(_, samples)| *samples).sum();
     let held = trace.rows.len() as u64;

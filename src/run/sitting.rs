@@ -10,7 +10,7 @@ use super::failing::Failing;
 use super::{Plan, now};
 use crate::engine::Pulse;
 use crate::record::Record;
-use crate::store::manifest::Timing;
+use crate::manifest::Timing;
 use crate::store::{Manifest, Resumed, RunFolder};
 
 /// An exam at work.

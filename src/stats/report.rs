@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 
 use super::{
     Attempts, Grouped, Interval, IntervalKind, Jitter, Labels, Letters, Oddness, Questions, Slice, Sum, Votes,
     accuracy_with_random_fill, by_attempt, harness_stderr, jitter, letters::constant_pick_warning, mean,
 };
+use crate::manifest::Timing;
 use crate::trace::{Names, Trace};
 
 #[derive(Debug, Clone, Serialize)]
@@ -75,7 +76,8 @@ pub struct RunReport {
     /// sha256 over content and order of the questions; of our own runs.
     pub fingerprint: Option<String>,
     pub warnings: Vec<String>,
-    pub timing: Timing,
+    /// What a run of markbook took.
+    pub timing: Option<Timing>,
 }
 
 /// What a standard error is over.
@@ -124,18 +126,6 @@ pub struct SeedReport {
     pub correct: usize,
     pub accuracy: Option<f64>,
     pub invalid: usize,
-}
-
-/// What a run took; from the manifest's `timing`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Timing {
-    pub load_cpu_s: Option<f64>,
-    pub model_cpu_s: Option<f64>,
-    pub wall_s: Option<f64>,
-    pub tokens_in: Option<u64>,
-    pub tokens_out: Option<u64>,
-    pub threads: Option<u64>,
 }
 
 /// The figures of a trace, or of some of its rows: an entry for each benchmark that is in.
@@ -223,16 +213,14 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         rule: trace.rule.clone().or_else(|| own_rule(trace)),
         flags: flags(slice),
         fingerprint: trace
-            .manifest
-            .as_ref()
-            .and_then(|manifest| manifest.pointer("/settings/data/fingerprint")?.as_str())
-            .filter(|fingerprint| !fingerprint.is_empty())
-            .map(str::to_owned),
+            .ours()
+            .map(|run| run.settings.data.fingerprint.clone())
+            .filter(|fingerprint| !fingerprint.is_empty()),
         warnings: constant_pick_warning(slice)
             .into_iter()
             .chain(jitter.and_then(|jitter| Some(format!("the attempts are {}", jitter.oddness()?.text()))))
             .collect(),
-        timing: timing(trace),
+        timing: trace.ours().map(|run| run.timing),
     }
 }
 
@@ -246,26 +234,20 @@ fn attempts_by(trace: &Trace, attempts: &Attempts) -> AttemptsBy {
 
 /// The manifest's `model` (a name, or an object with `id` or `name`), else the trace's name.
 fn model_name(trace: &Trace) -> String {
-    let manifest = trace.manifest.as_ref();
-    if let Some(name) = manifest.and_then(|manifest| manifest.pointer("/settings/model/name")?.as_str()) {
-        return name.to_owned();
+    let Some(manifest) = &trace.manifest else {
+        return trace.name.clone();
+    };
+    if let Some(run) = manifest.ours() {
+        return run.settings.model.name.clone();
     }
-    let model = manifest.map(|manifest| &manifest["model"]);
-    let named = model.and_then(|model| model.as_str().or(model["id"].as_str()).or(model["name"].as_str()));
+    let model = manifest.told("model").unwrap_or(&serde_json::Value::Null);
+    let named = model.as_str().or(model["id"].as_str()).or(model["name"].as_str());
     named.unwrap_or(&trace.name).to_owned()
 }
 
 /// The rule that a run of ours was read by.
 fn own_rule(trace: &Trace) -> Option<String> {
-    let rule = trace.manifest.as_ref()?.pointer("/settings/rule")?;
-    rule.as_str().map(str::to_owned)
-}
-
-fn timing(trace: &Trace) -> Timing {
-    let timing = trace.manifest.as_ref().and_then(|manifest| manifest.get("timing"));
-    timing
-        .and_then(|timing| Timing::deserialize(timing).ok())
-        .unwrap_or_default()
+    Some(trace.ours()?.settings.rule.clone())
 }
 
 /// The reasons of failed rows stand among their flags and are no kinds of their own.
@@ -352,7 +334,8 @@ mod tests {
             ]
         });
         let mut trace = Trace::from_records("tiny", "test", records.collect());
-        trace.manifest = Some(serde_json::json!({"model": {"id": "a/b"}, "timing": {"wall_s": 2.5, "tokens_out": 7}}));
+        let told = serde_json::json!({"model": {"id": "a/b"}});
+        trace.manifest = Some(crate::trace::Provenance::Foreign(told));
         let json = serde_json::to_value(Report {
             runs: report(&trace, None),
         })
@@ -373,10 +356,7 @@ mod tests {
             (run["majority"].as_f64(), run["any"].as_f64()),
             (Some(1.0 / 3.0), Some(2.0 / 3.0))
         );
-        assert_eq!(
-            (run["timing"]["wall_s"].as_f64(), &run["timing"]["threads"]),
-            (Some(2.5), &serde_json::Value::Null)
-        );
+        assert!(run["timing"].is_null());
         assert_eq!(run["letters"]["picks"]["B"], 3);
         assert_eq!(
             (&run["ties"], run["vote"].as_f64()),

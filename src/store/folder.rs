@@ -296,7 +296,8 @@ fn sweep(folder: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{is_run, manifest};
+    use super::super::is_run;
+    use crate::manifest;
     use super::*;
 
     fn record(id: i64, attempt: i64) -> Record {

@@ -2,7 +2,6 @@
 
 mod folder;
 pub mod journal;
-pub mod manifest;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +10,11 @@ use anyhow::{Context, Result, bail};
 
 pub use folder::{Resumed, RunFolder};
 pub use journal::Journal;
-pub use manifest::{Manifest, Settings};
 
-use crate::parquet;
-use crate::trace::{Notice, Trace};
+pub use crate::manifest::{Manifest, Settings};
+
+use crate::trace::{Notice, Provenance, Trace};
+use crate::{manifest, parquet};
 
 /// The finished records' file name in a run folder.
 pub const RECORDS: &str = "records.parquet";
@@ -94,7 +94,7 @@ pub fn open(folder: &Path) -> Result<Trace> {
     trace.path = Some(folder.to_owned());
     if let Some(manifest) = manifest {
         trace.name = format!("{} {}", manifest.settings.model.name, manifest.settings.benchmark);
-        trace.manifest = Some(serde_json::to_value(&manifest)?);
+        trace.manifest = Some(Provenance::Ours(Box::new(manifest)));
     } else {
         trace.name = folder
             .file_name()
@@ -162,7 +162,7 @@ pub fn recorded_demo() -> Result<Vec<Trace>> {
             let mut trace = parquet::open_bytes("the recorded demo", records)?;
             trace.kind = format!("recorded demo run, {} rows", trace.rows.len());
             trace.name = format!("recorded demo {}", manifest.settings.benchmark);
-            trace.manifest = Some(serde_json::to_value(&manifest)?);
+            trace.manifest = Some(Provenance::Ours(Box::new(manifest)));
             Ok(trace)
         })
         .collect()

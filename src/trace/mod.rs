@@ -5,6 +5,7 @@
 mod identity;
 mod memory;
 mod names;
+mod provenance;
 mod rows;
 
 use std::ops::ControlFlow;
@@ -20,6 +21,7 @@ use crate::record::Record;
 pub use identity::Identity;
 pub use memory::Memory;
 pub use names::Names;
+pub use provenance::{Provenance, model_of_results};
 pub use rows::{Light, Rows, hash_prefix};
 
 /// A long text column.
@@ -141,18 +143,18 @@ pub struct Member {
     pub first: usize,
     pub name: String,
     pub path: Option<PathBuf>,
-    pub manifest: Option<Value>,
+    pub manifest: Option<Provenance>,
 }
 
 impl Member {
     /// The model that a run of ours names.
     pub fn model(&self) -> Option<&str> {
-        self.manifest.as_ref()?.pointer("/settings/model/name")?.as_str()
+        Some(&self.manifest.as_ref()?.ours()?.settings.model.name)
     }
 
     /// The rule that a run of ours names.
     pub fn rule(&self) -> Option<&str> {
-        self.manifest.as_ref()?.pointer("/settings/rule")?.as_str()
+        Some(&self.manifest.as_ref()?.ours()?.settings.rule)
     }
 }
 
@@ -166,8 +168,8 @@ pub struct Trace {
     pub kind: String,
     pub rows: Rows,
     pub texts: Arc<dyn Texts>,
-    /// The run's manifest (our own `run.json`, or a results file beside a trace).
-    pub manifest: Option<serde_json::Value>,
+    /// How it came about (our own `run.json`, or a results file beside a trace).
+    pub manifest: Option<Provenance>,
     pub notices: Vec<Notice>,
     /// The rule whose picks the rows hold; `None`: as stored in the file.
     pub rule: Option<String>,

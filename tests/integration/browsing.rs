@@ -6,7 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 use markbook::record::Record;
-use markbook::trace::Trace;
+use markbook::trace::{Provenance, Trace};
 use markbook::tui::{How, Options, Place, Script};
 use portable_pty::CommandBuilder;
 
@@ -265,7 +265,8 @@ fn what_the_check_finds_is_in_the_title_and_listed_by_its_key() {
 #[test]
 fn provenance_beside_a_set_is_shown() {
     let mut trace = trace(pro(100..102));
-    trace.manifest = Some(serde_json::json!({"provenance": {"serving": {"gpu": "one H100", "commit": "abc"}}}));
+    let made = serde_json::json!({"provenance": {"serving": {"gpu": "one H100", "commit": "abc"}}});
+    trace.manifest = Some(Provenance::Foreign(made));
     let mut script = Script::open(vec![trace], LARGE, &plain()).unwrap();
     script.keys("I");
     let screen = script.screen();

@@ -1,5 +1,6 @@
 //! GGUF files: the header, read by candle, and the decoder's shape in their metadata.
 
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -19,6 +20,18 @@ pub struct Metadata {
     pub path: String,
     pub architecture: String,
     content: Content,
+}
+
+impl Metadata {
+    /// `gguf` and the format of most weights.
+    pub fn format(&self) -> String {
+        let mut weights = HashMap::<String, usize>::new();
+        for tensor in self.content.tensor_infos.values() {
+            *weights.entry(format!("{:?}", tensor.ggml_dtype)).or_default() += tensor.shape.elem_count();
+        }
+        let most = weights.into_iter().max_by_key(|(name, count)| (*count, name.clone()));
+        format!("gguf {}", most.map_or_else(String::new, |(name, _)| name))
+    }
 }
 
 /// Opens a GGUF file: its metadata and its tensors.

@@ -180,6 +180,7 @@ pub fn load(
             total: total as u64,
         })
     };
+    let format = opened.metadata.as_ref().map_or("safetensors".to_owned(), gguf::Metadata::format);
     let device = options.device.open()?;
     let (precision, dtype_reason) = precision_of(options.dtype, opened.weights.format(), device.is_some());
     let dtype = if precision == Precision::F32 { "f32" } else { "bf16" };
@@ -228,6 +229,7 @@ pub fn load(
         load_cpu_s: begun
             .zip(schedule::process_cpu_seconds())
             .map_or(0.0, |(begun, done)| done - begun),
+        format: Some(format),
     };
     let kv_budget = options.kv_budget_bytes.unwrap_or_else(default_kv_budget);
     Ok(CandleEngine {

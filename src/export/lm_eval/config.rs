@@ -29,7 +29,7 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
             }
         }
         None => {
-            config.insert("doc_to_text".into(), setting.at("/settings/prompt/template"));
+            config.insert("doc_to_text".into(), setting.told(|settings| &settings.prompt.template));
             config.insert("doc_to_target".into(), "answer".into());
         }
     }
@@ -39,7 +39,7 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
         config.insert("fewshot_delimiter".into(), style.separator.into());
         config.insert("fewshot_config".into(), examples(task, setting, texts.as_ref(), style));
     }
-    config.insert("num_fewshot".into(), setting.at("/settings/prompt/shots"));
+    config.insert("num_fewshot".into(), setting.told(|settings| settings.prompt.shots));
     if setting.kind.lists_metrics {
         config.insert("metric_list".into(), metric_list(setting));
     }
@@ -54,15 +54,14 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
     }
     config.insert("repeats".into(), 1.into());
     if !setting.is_cloze {
-        let rule = setting.at("/settings/rule");
+        let rule = setting.told(|settings| &settings.rule);
         config.insert("filter_list".into(), setting.kind.filter_list(&rule));
     }
     config.insert("should_decontaminate".into(), false.into());
-    let fingerprint = setting.at("/settings/data/fingerprint");
     let source = format!(
         "markbook, style {}, questions sha256 {}",
         setting.style.map_or("unknown", |style| style.name),
-        fingerprint.as_str().unwrap_or("unknown")
+        setting.run.map_or("unknown", |run| &run.settings.data.fingerprint)
     );
     config.insert(
         "metadata".into(),
@@ -73,14 +72,14 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
 
 /// Where the questions come from.
 fn data(task: &Task, setting: &Setting, config: &mut Map<String, Value>) {
-    let source = setting.at("/settings/data/source");
+    let source = setting.told(|settings| &settings.data.source);
     config.insert("dataset_path".into(), source.clone());
     if setting.kind.is_configured {
         config.insert("dataset_name".into(), task.subject.as_str().into());
     }
-    let split = setting.at("/settings/data/split");
+    let split = setting.told(|settings| &settings.data.split);
     let examples = setting.known.and_then(|known| known.example_splits.first().copied());
-    let is_local = setting.at("/settings/data/revision").is_null() && source != "embedded";
+    let is_local = setting.told(|settings| &settings.data.revision).is_null() && source != "embedded";
     if let (true, Some(split)) = (is_local, split.as_str()) {
         let files = [examples, Some(split)].into_iter().flatten();
         let files: Map<String, Value> = files.map(|split| (split.to_owned(), source.clone())).collect();

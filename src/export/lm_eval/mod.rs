@@ -13,10 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use serde_json::Value;
 
 use crate::benchmark::hash::{Layout, python_json};
-use crate::trace::{Member, Trace};
+use crate::trace::{Member, Provenance, Trace};
 use setting::Setting;
 
 /// MMLU's groups, in the harness's order.
@@ -26,7 +25,7 @@ const MMLU_GROUPS: [&str; 4] = ["STEM", "Other", "Social Sciences", "Humanities"
 struct Part<'a> {
     trace: &'a Trace,
     rows: Vec<usize>,
-    manifest: Option<&'a Value>,
+    manifest: Option<&'a Provenance>,
     seed: Option<i64>,
     /// Whether the harness wrote the rows.
     is_harness: bool,

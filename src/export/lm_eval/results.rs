@@ -11,6 +11,7 @@ use super::{MMLU_GROUPS, Part};
 use crate::benchmark::hash::python_float;
 use crate::benchmark::mmlu::CATEGORIES;
 use crate::stats::{Tally, micro_mean, pooled_stderr};
+use crate::trace::Provenance;
 
 /// The whole file.
 #[derive(Serialize)]
@@ -89,7 +90,7 @@ const GROUP_VERSION: f64 = 2.0;
 /// The results of a part. What the harness wrote stays as it is where all of its rows are there as they were; of some of
 /// them, tasks are counted anew and groups left out.
 pub(super) fn results(tasks: &[Task], part: &Part, setting: &Setting) -> Result<Value> {
-    match part.manifest.filter(|_| part.is_harness) {
+    match part.manifest.and_then(Provenance::foreign).filter(|_| part.is_harness) {
         Some(theirs) if part.is_whole && part.trace.rule.is_none() => Ok(theirs.clone()),
         Some(theirs) if theirs["results"].is_object() => Ok(counted_anew(theirs, tasks)),
         _ => serde_json::to_value(ours(tasks, setting)).context("the results do not turn into JSON"),
@@ -142,16 +143,15 @@ fn ours(tasks: &[Task], setting: &Setting) -> Results {
         let of_groups = groups.iter().map(|group| (group.name.clone(), of_group.clone()));
         sorted(own.chain(of_groups).collect())
     };
-    let shots = setting.at("/settings/prompt/shots");
+    let shots = setting.told(|settings| settings.prompt.shots);
     let better: Value = setting
         .metrics()
         .iter()
         .map(|metric| ((*metric).to_owned(), true))
         .collect();
-    let model = setting.at("/settings/model/id");
-    let model = model.as_str().unwrap_or("unknown");
-    let turns = setting.at("/settings/prompt/chat_shots") == "turns";
-    let seconds = setting.at("/timing/wall_s").as_f64().unwrap_or(0.0);
+    let model = setting.run.map_or("unknown", |run| &run.settings.model.id);
+    let turns = setting.told(|settings| &settings.prompt.chat_shots) == "turns";
+    let seconds = setting.run.map_or(0.0, |run| run.timing.wall_s);
     Results {
         results: scores,
         groups: of_groups,
@@ -174,7 +174,7 @@ fn ours(tasks: &[Task], setting: &Setting) -> Results {
         tokenizer_eos_token: Value::Null,
         tokenizer_bos_token: Value::Null,
         eot_token_id: Value::Null,
-        max_length: setting.at("/settings/engine/context"),
+        max_length: setting.told(|settings| settings.engine.context()),
         task_hashes: by_task(tasks, |task| task.hash.as_str().into()),
         model_source: "markbook",
         model_name: model.to_owned(),
@@ -182,8 +182,8 @@ fn ours(tasks: &[Task], setting: &Setting) -> Results {
         system_instruction: Value::Null,
         system_instruction_sha: Value::Null,
         fewshot_as_multiturn: turns,
-        chat_template: setting.at("/settings/prompt/chat_template"),
-        chat_template_sha: setting.at("/settings/prompt/chat_template_sha256"),
+        chat_template: setting.told(|settings| &settings.prompt.chat_template),
+        chat_template_sha: setting.told(|settings| &settings.prompt.chat_template_sha256),
         total_evaluation_time_seconds: python_float(seconds),
     }
 }
@@ -217,7 +217,7 @@ fn groups<'a>(tasks: &'a [Task], setting: &Setting) -> Vec<Group<'a>> {
     let whole = match setting.benchmark.as_str() {
         "mmlu" => 57,
         "mmlu_pro" => 14,
-        _ if setting.at("/settings/data/subjects").get(0).is_some() => usize::MAX,
+        _ if setting.run.is_some_and(|run| !run.settings.data.subjects.is_empty()) => usize::MAX,
         _ => 2,
     };
     if tasks.len() < whole {
@@ -282,30 +282,29 @@ fn tell(metric: &str, filter: &str, (mean, stderr): (Option<f64>, Option<f64>), 
 
 /// How many questions a task has, and how many were asked.
 fn samples_of(task: &Task, setting: &Setting) -> Value {
-    let available = setting.at("/settings/data/available");
+    let available = setting.run.map(|run| &run.settings.data.available);
+    let available = available.filter(|counts| !counts.is_empty());
     let original = if setting.kind.is_one_task() {
-        let counts = available.as_object();
-        counts.map(|counts| counts.values().filter_map(Value::as_u64).sum())
+        available.map(|counts| counts.values().sum())
     } else {
-        available.get(&task.subject).and_then(Value::as_u64)
+        available.and_then(|counts| counts.get(&task.subject).copied())
     };
-    let effective = task.len() as u64;
+    let effective = task.len();
     json!({ "original": original.unwrap_or(effective), "effective": effective })
 }
 
 fn run_config(setting: &Setting, model: &str) -> Config {
-    let (name, dtype) = match setting.at("/settings/engine/dtype").as_str() {
+    let (name, dtype) = match setting.run.and_then(|run| run.settings.engine.local()).map(|local| local.dtype.as_str()) {
         Some("f32") => (Some("float32"), Some("torch.float32")),
         Some("bf16") => (Some("bfloat16"), Some("torch.bfloat16")),
         _ => (None, None),
     };
     // The harness's limit counts per task, as --per-subject does.
-    let limit = if setting.kind.is_one_task() {
-        "/settings/data/limit"
-    } else {
-        "/settings/data/per_subject"
-    };
-    let revision = setting.at("/settings/model/revision");
+    let limit = setting.run.and_then(|run| {
+        let data = &run.settings.data;
+        if setting.kind.is_one_task() { data.limit } else { data.per_subject }
+    });
+    let revision = setting.told(|settings| &settings.model.revision);
     Config {
         model: "markbook",
         model_args: json!({ "pretrained": model, "dtype": name }),
@@ -315,9 +314,9 @@ fn run_config(setting: &Setting, model: &str) -> Config {
         model_revision: revision,
         batch_size: None,
         batch_sizes: [],
-        device: setting.at("/settings/engine/device"),
+        device: setting.told(|settings| settings.engine.local().map(|local| &local.device)),
         use_cache: None,
-        limit: setting.at(limit).as_f64(),
+        limit: limit.map(|limit| limit as f64),
         bootstrap_iters: 100_000,
         gen_kwargs: if setting.is_cloze { Value::Null } else { setting.asked() },
         random_seed: setting.seed,

@@ -147,7 +147,7 @@ fn target(record: &Record, doc: &Value, setting: &Setting) -> String {
 fn continuation(record: &Record, index: usize, setting: &Setting) -> String {
     let kept = record.continuations.as_ref().and_then(|texts| texts.get(index));
     kept.cloned().unwrap_or_else(|| {
-        let delimiter = if setting.flag("/settings/prompt/chat") { "" } else { " " };
+        let delimiter = if setting.is_chat() { "" } else { " " };
         let letter = letter(index).map(String::from).unwrap_or_default();
         format!("{delimiter}{letter}")
     })

@@ -1,6 +1,7 @@
 //! What is the same for all tasks of an exported run: its manifest, style, metrics and generation settings.
 
 use anyhow::Result;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Part;
@@ -8,11 +9,14 @@ use super::kind::Kind;
 use crate::benchmark::{self, Benchmark, Form, Method, Style};
 use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
+use crate::manifest::{Manifest, Settings};
 use crate::record::letter_index;
+use crate::trace::Provenance;
 
 /// An exam as it was sat, as far as the trace tells.
 pub(super) struct Setting<'a> {
-    manifest: Option<&'a Value>,
+    /// The run, where it is one of markbook's.
+    pub run: Option<&'a Manifest>,
     /// What the tasks' names are made of.
     pub benchmark: String,
     pub known: Option<&'static Benchmark>,
@@ -29,16 +33,17 @@ pub(super) struct Setting<'a> {
 impl<'a> Setting<'a> {
     pub(super) fn of(part: &Part<'a>) -> Result<Setting<'a>> {
         let first = part.trace.texts.record(part.rows[0])?;
-        let manifest = part.manifest.filter(|manifest| manifest.get("settings").is_some());
-        let text = |pointer: &str| manifest.and_then(|manifest| manifest.pointer(pointer)?.as_str());
+        let run = part.manifest.and_then(Provenance::ours);
+        let styled = run.map(|run| run.settings.prompt.style.as_str());
         let benchmark = first.benchmark.strip_prefix("leaderboard_").unwrap_or(&first.benchmark);
         let known = benchmark::find(benchmark)
             .ok()
-            .or_else(|| text("/settings/prompt/style").map(|_| &benchmark::custom::CUSTOM));
+            .or_else(|| styled.map(|_| &benchmark::custom::CUSTOM));
         let style = known
-            .zip(text("/settings/prompt/style"))
+            .zip(styled)
             .and_then(|(known, style)| known.style(style).ok());
-        let rule = part.trace.rule.as_deref().or_else(|| text("/settings/rule"));
+        let rule = part.trace.rule.as_deref();
+        let rule = rule.or(run.map(|run| run.settings.rule.as_str()));
         let rule = rule
             .and_then(|rule| Rule::parse(rule).ok())
             .and_then(|rule| rule.argmax());
@@ -50,7 +55,7 @@ impl<'a> Setting<'a> {
             .is_some_and(|continuations| !continuations.iter().all(is_letter));
         let form = known.map_or(Form::Custom, |known| known.form);
         Ok(Setting {
-            manifest,
+            run,
             benchmark: if benchmark.is_empty() { "trace" } else { benchmark }.to_owned(),
             known,
             style,
@@ -65,21 +70,18 @@ impl<'a> Setting<'a> {
         })
     }
 
-    pub(super) fn at(&self, pointer: &str) -> Value {
-        self.manifest
-            .and_then(|manifest| manifest.pointer(pointer))
-            .cloned()
-            .unwrap_or(Value::Null)
+    /// Something of the run's settings as JSON; null where it is no run of markbook's.
+    pub(super) fn told<T: Serialize>(&self, what: impl FnOnce(&'a Settings) -> T) -> Value {
+        self.run.map_or(Value::Null, |run| json!(what(&run.settings)))
     }
 
-    pub(super) fn flag(&self, pointer: &str) -> bool {
-        self.at(pointer).as_bool().unwrap_or(false)
+    pub(super) fn is_chat(&self) -> bool {
+        self.run.is_some_and(|run| run.settings.prompt.chat)
     }
 
     /// The task's version as a number.
     pub(super) fn version(&self) -> Value {
-        let version = self.at("/settings/task_version");
-        let number = version.as_str().and_then(|version| version.parse::<f64>().ok());
+        let number = self.run.and_then(|run| run.settings.task_version.parse::<f64>().ok());
         number.map_or(Value::Null, |number| json!(number))
     }
 
@@ -115,7 +117,7 @@ impl<'a> Setting<'a> {
 
     /// `gen_kwargs` as the harness passes them: what a task sets, and what was asked for beside it.
     pub(super) fn generation(&self) -> Value {
-        let sampling = self.at("/settings/sampling");
+        let sampling = self.told(|settings| &settings.sampling);
         let get = |name: &str| sampling.get(name).cloned().unwrap_or(Value::Null);
         let temperature = get("temperature").as_f64().unwrap_or(0.0);
         let (stops, limit) = match self.style.map(|style| style.method) {

@@ -7,6 +7,7 @@ use crate::import::json::Raw;
 use crate::import::layout::Sniffed;
 use crate::import::results;
 use crate::import::split::Shape;
+use crate::trace::model_of_results;
 
 /// The tasks whose samples a results document holds; none where it holds only figures.
 pub(crate) fn sniff(document: &[u8], stem: &str) -> Vec<Sniffed> {
@@ -28,7 +29,7 @@ pub(crate) fn sniff(document: &[u8], stem: &str) -> Vec<Sniffed> {
                 version: results::version_of(&figures),
             }),
             shape: Shape::Array(vec!["samples".to_owned(), task.to_owned()]),
-            name: results::model_of(&figures),
+            name: model_of_results(&figures),
             split: Some(task.to_owned()),
             run: Some(stem.to_owned()),
             manifest: Some(figures.clone()),

@@ -46,7 +46,7 @@ impl About {
             about.say(format!("{}: {}", notice.kind, notice.text), Role::Plain);
         }
         if let Some(manifest) = &trace.manifest {
-            about.manifest(manifest);
+            about.manifest(&manifest.value());
         }
         about
     }
