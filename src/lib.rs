@@ -32,7 +32,7 @@
 //! 11  cli
 //! 10  tui
 //! 9  bench charts check export release
-//! 8  filter import rescore run suspects
+//! 8  card filter import rescore run suspects
 //! 7  benchmark compare diagnose joined labels store
 //! 6  notes parquet stats
 //! 5  trace
@@ -82,6 +82,7 @@
 
 pub mod bench;
 pub mod benchmark;
+pub mod card;
 pub mod charts;
 pub mod check;
 pub mod cli;

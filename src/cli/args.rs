@@ -126,6 +126,13 @@ markbook rescore --help lists the rules.",
     /// Compare two runs, question by question
     #[command(after_help = "Example:\n  markbook compare run-a run-b --json")]
     Compare(CompareArgs),
+    /// All that moved a score; of two runs what differs, and whether they may stand side by side
+    #[command(after_help = "\
+Examples:
+  markbook card last                       what is known of how its number came about
+  markbook card run-a run-b                what differs, with effects that were seen elsewhere
+  markbook card run-a run-b --json")]
+    Card(CardArgs),
     /// Look for what is wrong with a trace: identical seeds, underivable picks, gold clashes, hashes, counts
     #[command(after_help = "\
 Examples:
@@ -491,6 +498,22 @@ pub struct CompareArgs {
     /// Number of the first option where golds or picks are numbers: 0 or 1 [default: 0, and it is told where 1 fits better]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
     pub gold_base: Option<i64>,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct CardArgs {
+    /// A run or trace: a path, an id or its unique beginning, `last`, or @BASELINE
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// What it is compared with
+    #[arg(value_name = "OTHER")]
+    pub other: Option<String>,
+    /// Also what is the same, what moves no number, and texts in full
+    #[arg(long)]
+    pub all: bool,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,

@@ -93,7 +93,14 @@ fn prompting(dataset: &Dataset, prompt: &PromptPlan, is_served: bool) -> Prompti
             let date = asks_date.then(|| ("date".to_owned(), today()));
             date.into_iter().collect::<BTreeMap<_, _>>()
         }),
-        bos: Some(if is_served { "the server" } else { "the tokenizer's setting, never twice" }.to_owned()),
+        bos: Some(
+            if is_served {
+                "the server"
+            } else {
+                "the tokenizer's setting, never twice"
+            }
+            .to_owned(),
+        ),
     }
 }
 

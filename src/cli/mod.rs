@@ -5,10 +5,12 @@
 
 pub mod args;
 mod bench;
+mod card;
 mod expect;
 mod inputs;
 mod labels;
 mod manifest;
+mod named;
 mod numbers;
 mod plain;
 mod prepare;
@@ -144,6 +146,7 @@ fn carry_out(cli: Cli) -> Result<End> {
         Some(Command::Stats(args)) => reports::stats(&args),
         Some(Command::Rescore(args)) => reports::rescore(&args),
         Some(Command::Compare(args)) => reports::compare(&args),
+        Some(Command::Card(args)) => card::card(&args),
         Some(Command::Check(args)) => reports::check(&args),
         Some(Command::Prompts(args)) => questions::prompts(&args),
         Some(Command::Fetch(args)) => questions::fetch(&args),

@@ -14,9 +14,9 @@ use crate::engine::{self, ChatTemplate, Engine, Model, Opened, Options, Rounding
 use crate::extract::Rule;
 use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
+use crate::manifest::Manifest;
 use crate::record::letter;
 use crate::run::{Exam, Method, Plan};
-use crate::manifest::Manifest;
 use crate::store;
 
 /// The model that `run` and `demo` take where none is named.

@@ -45,7 +45,9 @@ impl ArgMax {
 
     /// What it compares, in words.
     pub fn about(self) -> &'static str {
-        ALL.iter().find(|(name, _)| *name == self.name()).map_or("", |(_, about)| about)
+        ALL.iter()
+            .find(|(name, _)| *name == self.name())
+            .map_or("", |(_, about)| about)
     }
 
     /// What the log-likelihoods are divided by; `None` where the lengths are not known (no or too few answers, no or too

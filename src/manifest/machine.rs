@@ -79,7 +79,9 @@ fn cpu() -> Option<String> {
     }
     let facts = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let named = |key: &str| facts.lines().find_map(|line| line.strip_prefix(key)?.split_once(": "));
-    let name = named("model name").or_else(|| named("Model")).or_else(|| named("CPU part"));
+    let name = named("model name")
+        .or_else(|| named("Model"))
+        .or_else(|| named("CPU part"));
     name.map(|(_, name)| name.trim().to_owned())
 }
 

@@ -9,8 +9,8 @@ use super::answer::belongs;
 use super::failing::Failing;
 use super::{Plan, now};
 use crate::engine::Pulse;
-use crate::record::Record;
 use crate::manifest::Timing;
+use crate::record::Record;
 use crate::store::{Manifest, Resumed, RunFolder};
 
 /// An exam at work.

@@ -297,8 +297,8 @@ fn sweep(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::super::is_run;
-    use crate::manifest;
     use super::*;
+    use crate::manifest;
 
     fn record(id: i64, attempt: i64) -> Record {
         Record {

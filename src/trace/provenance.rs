@@ -83,7 +83,13 @@ impl Provenance {
             }
             Provenance::Foreign(told) => told,
         };
-        let places = ["/model/id", "/model/name", "/model", "/eval/model", "/adapter_spec/model"];
+        let places = [
+            "/model/id",
+            "/model/name",
+            "/model",
+            "/eval/model",
+            "/adapter_spec/model",
+        ];
         let named = places.iter().find_map(|place| told.pointer(place)?.as_str());
         named.map(str::to_owned).or_else(|| model_of_results(told))
     }

@@ -180,7 +180,10 @@ pub fn load(
             total: total as u64,
         })
     };
-    let format = opened.metadata.as_ref().map_or("safetensors".to_owned(), gguf::Metadata::format);
+    let format = opened
+        .metadata
+        .as_ref()
+        .map_or("safetensors".to_owned(), gguf::Metadata::format);
     let device = options.device.open()?;
     let (precision, dtype_reason) = precision_of(options.dtype, opened.weights.format(), device.is_some());
     let dtype = if precision == Precision::F32 { "f32" } else { "bf16" };

@@ -294,7 +294,11 @@ fn samples_of(task: &Task, setting: &Setting) -> Value {
 }
 
 fn run_config(setting: &Setting, model: &str) -> Config {
-    let (name, dtype) = match setting.run.and_then(|run| run.settings.engine.local()).map(|local| local.dtype.as_str()) {
+    let (name, dtype) = match setting
+        .run
+        .and_then(|run| run.settings.engine.local())
+        .map(|local| local.dtype.as_str())
+    {
         Some("f32") => (Some("float32"), Some("torch.float32")),
         Some("bf16") => (Some("bfloat16"), Some("torch.bfloat16")),
         _ => (None, None),
@@ -302,7 +306,11 @@ fn run_config(setting: &Setting, model: &str) -> Config {
     // The harness's limit counts per task, as --per-subject does.
     let limit = setting.run.and_then(|run| {
         let data = &run.settings.data;
-        if setting.kind.is_one_task() { data.limit } else { data.per_subject }
+        if setting.kind.is_one_task() {
+            data.limit
+        } else {
+            data.per_subject
+        }
     });
     let revision = setting.told(|settings| &settings.model.revision);
     Config {

@@ -39,9 +39,7 @@ impl<'a> Setting<'a> {
         let known = benchmark::find(benchmark)
             .ok()
             .or_else(|| styled.map(|_| &benchmark::custom::CUSTOM));
-        let style = known
-            .zip(styled)
-            .and_then(|(known, style)| known.style(style).ok());
+        let style = known.zip(styled).and_then(|(known, style)| known.style(style).ok());
         let rule = part.trace.rule.as_deref();
         let rule = rule.or(run.map(|run| run.settings.rule.as_str()));
         let rule = rule
