@@ -113,11 +113,13 @@ fn gpu() -> Option<(String, String)> {
 
 fn os() -> String {
     let (system, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
-    #[cfg(unix)]
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    #[cfg(not(unix))]
-    let release = String::new();
-    [system, release.as_str(), architecture]
+    let release = match system {
+        "linux" => std::fs::read_to_string("/proc/sys/kernel/osrelease").ok(),
+        "macos" => printed("sw_vers", &["-productVersion"]),
+        _ => None,
+    };
+    let release = release.unwrap_or_default();
+    [system, release.trim(), architecture]
         .into_iter()
         .filter(|part| !part.is_empty())
         .collect::<Vec<_>>()
