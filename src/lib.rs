@@ -72,8 +72,8 @@
 //! | format to open | `import/NAME.rs` (`sniff` and a `Layout`), one line in `import::ALL`, a README row |
 //! | format to write | `export/NAME.rs`, one line in `export::ALL` |
 //! | filter word | `WORDS` and `Test` in `filter/mod.rs`, its reading in `filter/parse.rs`, what it holds of in `filter/select.rs` |
-//! | key | one row of the table in `tui/keymap.rs`: help, key line and README follow from it |
-//! | screen | a folder under `tui/`, its variant of `Screen`, its arms in `tui/app/` |
+//! | key | one row of `tui/keymap/table.rs`: help, key line and README follow from it |
+//! | screen | a type under `tui/` with an `impl Screen`, its column `On` in `tui/keymap/`, the place that pushes it |
 //! | record column | `record.rs`, `parquet/write.rs` and `read.rs`, `import/own_row.rs`; a README name |
 //! | statistic | `stats/sum.rs`, so that every place that shows it has the same digits |
 //! | model family | `FAMILIES` and its function in `engine/candle/config.rs`; switches in `decoder.rs` where its block differs; a tiny reference model proves it (`bench --check-models`) |

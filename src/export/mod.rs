@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
 pub use pairs::write_pairs;
-pub use target::is_input;
+pub use target::{Exists, is_input};
 
 use self::target::{Ending, real_path, refuse};
 use crate::extract::Rule;

@@ -87,6 +87,18 @@ pub(super) fn real_path(path: &Path) -> PathBuf {
     }
 }
 
+/// A file is there that was not to be replaced.
+#[derive(Debug)]
+pub struct Exists(pub PathBuf);
+
+impl std::fmt::Display for Exists {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} exists; --force replaces it", self.0.display())
+    }
+}
+
+impl std::error::Error for Exists {}
+
 pub(super) fn refuse(path: &Path, trace: &Trace, force: bool) -> Result<()> {
     if is_input(path, trace) {
         bail!(
@@ -98,7 +110,7 @@ pub(super) fn refuse(path: &Path, trace: &Trace, force: bool) -> Result<()> {
         bail!("{} is a folder; name a file in it", path.display());
     }
     if path.exists() && !force {
-        bail!("{} exists; --force replaces it", path.display());
+        return Err(Exists(path.to_owned()).into());
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::trace::Trace;
 
-use super::app::{Opened, Saved};
+use super::event::{Opened, Saved};
 use super::worker::Stage;
 use crate::joined::{Run, part_runs};
 

@@ -7,7 +7,12 @@ use crate::stats::{Interval, Sum, percent};
 use crate::text::{count, thousands};
 use crate::trace::Trace;
 
+use super::browse::Browse;
 use super::canvas::Canvas;
+use super::event::Event;
+use super::keymap::{Action, On};
+use super::screen::Screen;
+use super::shared::Shared;
 use super::snapshot::Snapshot;
 use super::strip::Strip;
 use super::theme::Role;
@@ -19,10 +24,10 @@ pub type Totals = Vec<(Arc<str>, Sum)>;
 /// The list of runs.
 #[derive(Debug)]
 pub struct Runs {
-    pub list: Vec<Arc<Trace>>,
+    list: Vec<Arc<Trace>>,
     /// By run; empty until they are counted.
-    pub totals: Vec<Totals>,
-    pub cursor: Cursor,
+    totals: Vec<Totals>,
+    cursor: Cursor,
     marked: BTreeSet<usize>,
 }
 
@@ -44,28 +49,58 @@ impl Runs {
         Snapshot::of(Arc::clone(trace)).all.exams
     }
 
-    pub fn step(&mut self, by: isize) {
-        self.cursor.step(by, self.list.len());
-    }
-
     /// Marks the run under the cursor, or no more; of three the first marked gives way.
-    pub fn mark(&mut self) {
+    fn mark(&mut self) {
         if !self.marked.remove(&self.cursor.at) {
             if self.marked.len() > 1 {
                 self.marked.pop_first();
             }
             self.marked.insert(self.cursor.at);
         }
-        self.step(1);
+        self.cursor.step(1, self.list.len());
     }
 
     /// The two runs that are marked.
-    pub fn pair(&self) -> Option<(usize, usize)> {
+    fn pair(&self) -> Option<(usize, usize)> {
         let mut marked = self.marked.iter().copied();
         marked.next().zip(marked.next())
     }
 
-    pub fn draw(&self, canvas: &mut Canvas) {
+    /// Browses the run under the cursor, or compares the two that are marked.
+    fn open(&self, shared: &mut Shared) {
+        let (a, b) = self.pair().map_or((self.cursor.at, None), |(a, b)| (a, Some(b)));
+        shared.browse(&self.list[a]);
+        let Some(b) = b.map(|b| &self.list[b]) else {
+            return shared.push(Browse::default());
+        };
+        let other = shared.session.others.iter().position(|run| Arc::ptr_eq(&run.trace, b));
+        other.map(|other| shared.compare_with(other));
+    }
+}
+
+impl Screen for Runs {
+    fn on(&self) -> On {
+        On::Runs
+    }
+
+    fn act(&mut self, action: Action, _: &str, shared: &mut Shared) {
+        match action {
+            Action::Mark => self.mark(),
+            Action::Open => self.open(shared),
+            _ => {
+                let by = action.lines(10).unwrap_or(0);
+                self.cursor.step(by, self.list.len());
+            }
+        }
+    }
+
+    fn hear(&mut self, event: &Event, _: &mut Shared) {
+        if let Event::RunsCounted(totals) = event {
+            self.totals.clone_from(totals);
+        }
+    }
+
+    fn draw(&self, canvas: &mut Canvas, _: &Shared) {
         let title = format!(" {} open", count(self.list.len(), "run"));
         let hint = match self.pair() {
             Some(_) => "⏎ compares the two marked ",

@@ -10,23 +10,25 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::check::check_light;
 use crate::joined::{self, Run};
 use crate::notes::Notes;
 use crate::run::Update;
 use crate::trace::Trace;
 
-use super::app::{App, Effect, Event, How, Opened};
-use super::compare::Paired;
+use super::app::App;
+use super::event::{Event, How, Opened, Tell};
+use super::perform::{Perform, Work, perform};
 use super::theme::Theme;
-use super::worker::{Stage, Worker, fetch};
-use super::{Options, adopt, count_runs, derive, estimate, export, export_pairs, keymap};
+use super::worker::{Request, Sight, Stage, Worker, fetch};
+use super::{Options, keymap};
 
 /// A screen driven by hand.
 #[derive(Debug)]
 pub struct Script {
     app: App,
     worker: Worker,
+    /// What has happened and was not heard yet.
+    events: VecDeque<Event>,
     size: (u16, u16),
     /// Texts that were put on the clipboard.
     pub copied: Vec<String>,
@@ -98,6 +100,7 @@ impl Script {
         Script {
             app,
             worker: Worker::default(),
+            events: VecDeque::new(),
             size,
             copied: Vec::new(),
             written: Vec::new(),
@@ -139,64 +142,13 @@ impl Script {
     fn send(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
-            if let Some(effect) = self.app.update(event) {
-                self.perform(effect, &mut events);
+            if let Event::Exported(Ok(exported)) = &event {
+                self.written.push(exported.path.clone());
             }
-        }
-    }
-
-    fn perform(&mut self, effect: Effect, events: &mut VecDeque<Event>) {
-        match effect {
-            Effect::Ask(request) => {
-                let tell = &mut |reply| events.push_back(Event::Worker(reply));
-                self.worker.ask(request, tell);
-                while self.worker.step(&|| false, tell) {}
+            for effect in self.app.update(event) {
+                perform(effect, self);
             }
-            Effect::Fetch(sight) => fetch(&sight, &mut |fetched| events.push_back(Event::Fetched(fetched))),
-            Effect::Copy(text) => self.copied.push(text),
-            Effect::Export(order) => {
-                let outcome = export(&order);
-                self.written
-                    .extend(outcome.iter().map(|exported| exported.path.clone()));
-                events.push_back(Event::Exported(outcome));
-            }
-            Effect::ExportPairs(order) => {
-                let outcome = export_pairs(&order);
-                self.written
-                    .extend(outcome.iter().map(|exported| exported.path.clone()));
-                events.push_back(Event::Exported(outcome));
-            }
-            Effect::CountRuns(runs) => events.push_back(count_runs(&runs)),
-            Effect::Diagnose { trace, known, epoch } => events.extend(derive(&trace, &known, epoch, None)),
-            Effect::Check(trace) => events.push_back(Event::Checked(check_light(&trace))),
-            Effect::Keep(_, notes) => {
-                self.kept = Some(notes);
-                events.push_back(Event::Kept(self.keeping.clone()));
-            }
-            Effect::Estimate(trace, rows) => events.push_back(estimate(&trace, &rows)),
-            Effect::Pair(a, b) => {
-                let paired = Arc::new(Paired::new(a, b));
-                let tallied = Arc::new(paired.tally(None));
-                events.push_back(Event::Paired(paired, tallied));
-            }
-            Effect::OpenOther(path) => {
-                let run = self.files.iter().find(|trace| trace.path.as_ref() == Some(&path));
-                let run = run.map(|trace| Box::new(Run::new(trace.clone())));
-                events.push_back(Event::OpenedOther(
-                    run.ok_or_else(|| format!("no run {}", path.display())),
-                ));
-            }
-            Effect::ListRuns => {}
-            Effect::Adopt(trace, rule) => events.push_back(Event::Adopted(adopt(&trace, &rule))),
-            Effect::StopRun | Effect::Pause { .. } | Effect::Share { .. } | Effect::Follow(_) => {
-                self.told.push(format!("{effect:?}"))
-            }
-            Effect::Exit(exit) => self.exit = Some(exit),
-            Effect::Many(effects) => {
-                for effect in effects {
-                    self.perform(effect, events);
-                }
-            }
+            events.append(&mut self.events);
         }
     }
 
@@ -234,5 +186,53 @@ impl Script {
         let mut buffer = Buffer::empty(area);
         self.app.draw(&mut buffer);
         buffer
+    }
+}
+
+impl Perform for Script {
+    fn aside(&mut self, work: Work) {
+        self.events.push_back(work());
+    }
+
+    fn ask(&mut self, request: Request) {
+        let tell = &mut |reply| self.events.push_back(Event::Worker(reply));
+        self.worker.ask(request, tell);
+        while self.worker.step(&|| false, tell) {}
+    }
+
+    fn fetch(&mut self, sight: Sight) {
+        fetch(&sight, &mut |fetched| self.events.push_back(Event::Fetched(fetched)));
+    }
+
+    fn copy(&mut self, text: String) {
+        self.copied.push(text);
+    }
+
+    fn keep(&mut self, _: Arc<Trace>, notes: Arc<Notes>) {
+        self.kept = Some(notes);
+        self.events.push_back(Event::Kept(self.keeping.clone()));
+    }
+
+    fn open_other(&mut self, path: PathBuf) {
+        let run = self.files.iter().find(|trace| trace.path.as_ref() == Some(&path));
+        let run = run.map(|trace| Box::new(Run::new(trace.clone())));
+        let run = run.ok_or_else(|| format!("no run {}", path.display()));
+        self.events.push_back(Event::OpenedOther(run));
+    }
+
+    fn list_runs(&mut self) {}
+
+    fn tell(&mut self, tell: Tell) {
+        self.told.push(format!("{tell:?}"));
+    }
+
+    fn redraw(&mut self, _: bool) {}
+
+    fn exit(&mut self, how: How) {
+        self.exit = Some(how);
+    }
+
+    fn cache_dir(&self) -> Option<PathBuf> {
+        None
     }
 }

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::app::{App, Event};
+use super::event::Event;
+use super::shared::Shared;
 use super::worker::Reply;
 
 /// Measured while the screen is up; times in milliseconds.
@@ -65,23 +66,23 @@ fn ms(since: Instant) -> f64 {
 
 impl Stats {
     /// An event was taken in; `pressed` is when the first key since the last frame came.
-    pub fn updated(&mut self, app: &App, pressed: Option<Instant>) {
-        self.was_searching |= app.is_searching();
+    pub fn updated(&mut self, shared: &Shared, pressed: Option<Instant>) {
+        self.was_searching |= shared.is_searching();
         if let Some(pressed) = pressed
-            && !app.is_current()
+            && !shared.workspace.is_current()
         {
             self.awaited = Some(pressed);
         }
     }
 
     /// A frame stands on the screen; `pressed` is when the key that it answers came.
-    pub fn drawn(&mut self, app: &App, pressed: Option<Instant>) {
+    pub fn drawn(&mut self, shared: &Shared, pressed: Option<Instant>) {
         let now = ms(self.begun);
         self.first_frame.get_or_insert(now);
-        if app.shows_rows() {
+        if shared.shows_rows() {
             self.first_rows.get_or_insert(now);
             self.at_first_rows = self.at_first_rows.or_else(|| memory_mb("VmRSS:"));
-            if app.shows_all_rows() {
+            if shared.shows_all_rows() {
                 self.all_rows.get_or_insert(now);
                 self.at_all_rows = self.at_all_rows.or_else(|| memory_mb("VmRSS:"));
             }
@@ -92,11 +93,11 @@ impl Stats {
                 self.repaints_in_search.push(ms(pressed));
             }
         }
-        self.was_searching = app.is_searching();
-        if app.is_current()
+        self.was_searching = shared.is_searching();
+        if shared.workspace.is_current()
             && let Some(awaited) = self.awaited.take()
         {
-            let counts = if app.has_text_words() {
+            let counts = if shared.has_text_words() {
                 &mut self.search_counts
             } else {
                 &mut self.counts

@@ -44,6 +44,13 @@ pub enum Sort {
     Agreement,
 }
 
+impl View {
+    /// The same view under another filter.
+    pub fn with(&self, filter: String) -> View {
+        View { filter, ..self.clone() }
+    }
+}
+
 impl Sort {
     pub const ALL: [(Sort, &'static str, &'static str); 8] = [
         (Sort::File, "file", "order of the file"),
@@ -92,6 +99,8 @@ pub enum Request {
     Select {
         number: u64,
         view: View,
+        /// The view's filter, understood on these rows; `None` where there were none yet.
+        filter: Option<(Filter, Arc<Snapshot>)>,
         notes: Arc<Notes>,
     },
     Complete {
@@ -114,13 +123,12 @@ pub enum Request {
 #[derive(Debug)]
 pub enum Reply {
     Snapshot(Arc<Snapshot>),
-    Selected(Selected),
+    Selected(Arc<Selected>),
     Completions {
         text: String,
         list: Vec<Completion>,
     },
     Counted {
-        filter: String,
         report: Report,
         subjects: Vec<(Arc<str>, usize)>,
     },
@@ -227,10 +235,17 @@ impl Worker {
                 tell(Reply::Snapshot(snapshot));
                 self.redo();
             }
-            Request::Select { number, view, notes } => {
+            Request::Select {
+                number,
+                view,
+                filter,
+                notes,
+            } => {
+                let is_here = |known: &Arc<Snapshot>| self.snapshot.as_ref().is_some_and(|own| Arc::ptr_eq(own, known));
+                let filter = filter.filter(|(_, known)| is_here(known)).map(|(filter, _)| filter);
                 self.job = Some(Job {
                     number,
-                    filter: self.parse(&view.filter),
+                    filter: filter.unwrap_or_else(|| self.parse(&view.filter)),
                     view,
                     notes,
                     asked: Instant::now(),
@@ -258,6 +273,7 @@ impl Worker {
         }
     }
 
+    /// A filter line that was understood on other rows, or not yet.
     fn parse(&self, filter: &str) -> Filter {
         let parse = match &self.paired {
             Some(_) => Filter::parse_for_two,
@@ -312,7 +328,7 @@ impl Worker {
             return true;
         }
         if let Some(filter) = self.count.take() {
-            self.count(&snapshot, filter, tell);
+            self.count(&snapshot, &filter, tell);
             return true;
         }
         self.is_landing && self.diagnose(&snapshot, interrupted, tell)
@@ -356,13 +372,8 @@ impl Worker {
         if job.filter.fields().is_empty() {
             let rows = job.filter.select(&self.context(snapshot, Some(&job.notes)));
             job.is_answered = true;
-            tell(Reply::Selected(self.selected(
-                snapshot,
-                job,
-                rows,
-                snapshot.rows().len(),
-                true,
-            )));
+            let selected = self.selected(snapshot, job, rows, snapshot.rows().len(), true);
+            tell(Reply::Selected(Arc::new(selected)));
             return;
         }
         let mut search = job.search.take().unwrap_or_default();
@@ -395,7 +406,7 @@ impl Worker {
                     let begun = Instant::now();
                     let mut selected = self.selected(snapshot, job, found.borrow().clone(), row + 1, false);
                     selected.is_first_hit = is_first;
-                    tell(Reply::Selected(selected));
+                    tell(Reply::Selected(Arc::new(selected)));
                     last_told = Instant::now();
                     // Counting what was found may not take a large share of the search.
                     pause = STREAM_EVERY.max(begun.elapsed() * 8);
@@ -417,7 +428,7 @@ impl Worker {
                 job.found = Arc::new(found.clone());
                 let mut selected = self.selected(snapshot, job, found, snapshot.rows().len(), true);
                 selected.is_first_hit = is_first_hit;
-                tell(Reply::Selected(selected));
+                tell(Reply::Selected(Arc::new(selected)));
             }
             Err(error) => {
                 job.is_answered = true;
@@ -518,8 +529,8 @@ impl Worker {
         true
     }
 
-    fn count(&self, snapshot: &Snapshot, filter: String, tell: &mut dyn FnMut(Reply)) {
-        let parsed = self.parse(&filter);
+    fn count(&self, snapshot: &Snapshot, filter: &str, tell: &mut dyn FnMut(Reply)) {
+        let parsed = self.parse(filter);
         let notes = self.job.as_ref().map(|job| &*job.notes);
         let selected = parsed.select(&self.context(snapshot, notes));
         let rows = snapshot.rows();
@@ -532,11 +543,7 @@ impl Worker {
             .filter(|(name, _)| !name.is_empty() && !is_category(name))
             .collect();
         let report = snapshot.report(Some(&self.derived), selected.into_iter());
-        tell(Reply::Counted {
-            filter,
-            report,
-            subjects,
-        });
+        tell(Reply::Counted { report, subjects });
     }
 
     /// Reads the outputs that came since, and notes causes and marks, until interrupted. False: all are read.
@@ -658,7 +665,7 @@ pub struct Sight {
 }
 
 /// What the reader fetched.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Fetched {
     pub side: Side,
     pub questions: Vec<(u32, String)>,

@@ -10,6 +10,7 @@ use crate::trace::{Rows, Trace};
 
 use super::shelf::Shelf;
 use super::snapshot::Snapshot;
+use super::view::RowName;
 use super::widgets::Cursor;
 use super::worker::{Fetched, Request, Selected, Sight, View};
 
@@ -23,7 +24,7 @@ pub struct Workspace {
     /// The view's filter, understood.
     pub filter: Filter,
     pub notes: Arc<Notes>,
-    pub selected: Selected,
+    pub selected: Arc<Selected>,
     /// The place in `selected.rows`.
     pub cursor: Cursor,
     pub rule: Rule,
@@ -34,6 +35,8 @@ pub struct Workspace {
     shelf: Shelf,
     /// The row and place to come back to when the view before is shown again.
     return_to: Option<(u32, Cursor)>,
+    /// Where rows went with the last snapshot, while that is told.
+    pub moves: Option<Moves>,
     /// Whether more rows of the trace are still being read.
     pub is_partial: bool,
     /// Whether the filter may ask what another run says.
@@ -85,7 +88,7 @@ impl Workspace {
     /// Makes room for another run: its rows are others, and so are its notes.
     pub fn change_run(&mut self) {
         self.snapshot = None;
-        self.selected = Selected::default();
+        self.selected = Arc::default();
         self.cursor = Cursor::default();
         self.notes = Arc::default();
         self.undo.clear();
@@ -100,13 +103,15 @@ impl Workspace {
     }
 
     /// Takes over a trace, anew or grown. Where its rows are not those known before and more, what stood on rows is moved
-    /// to where they stand now; that tells the new place of a row.
-    pub fn take_snapshot(&mut self, snapshot: Arc<Snapshot>) -> Option<Moves> {
+    /// to where they stand now; true then, and `moves` tells the new place of a row.
+    pub fn take_snapshot(&mut self, snapshot: Arc<Snapshot>) -> bool {
         self.rule = Rule::of_texts(snapshot.trace.rule.as_deref());
         self.filter = self.parse(&self.view.filter, snapshot.rows());
-        let before = self.snapshot.replace(Arc::clone(&snapshot))?;
+        let Some(before) = self.snapshot.replace(Arc::clone(&snapshot)) else {
+            return false;
+        };
         if snapshot.rows().begin_with(before.rows()) {
-            return None;
+            return false;
         }
         let moves = Moves {
             before,
@@ -116,7 +121,7 @@ impl Workspace {
         self.return_to = self
             .place_now()
             .and_then(|(row, cursor)| Some((moves.place(row)?, cursor)));
-        self.selected.rows = Arc::default();
+        Arc::make_mut(&mut self.selected).rows = Arc::default();
         let (before, after) = (moves.before.rows(), moves.after.rows());
         let moved = |notes: &Arc<Notes>| Arc::new(notes.moved(before, after));
         self.notes = moved(&self.notes);
@@ -128,7 +133,8 @@ impl Workspace {
                 step.notes = moved(&step.notes);
             }
         }
-        Some(moves)
+        self.moves = Some(moves);
+        true
     }
 
     /// Changes the view, to be undone by `u`; the request makes its rows.
@@ -163,6 +169,14 @@ impl Workspace {
         Some(request)
     }
 
+    /// The filter in force, as `-f` takes it.
+    pub fn filter_as_flag(&self) -> String {
+        match &self.snapshot {
+            Some(_) => self.filter.as_flag(),
+            None => self.view.filter.trim().to_owned(),
+        }
+    }
+
     /// Makes the change from `before` to the present view a step of history.
     pub fn keep(&mut self, before: View) {
         if before != self.view {
@@ -192,7 +206,7 @@ impl Workspace {
     }
 
     /// A filter line as it stands on the screen; what is not understood does not filter.
-    pub fn parse(&self, text: &str, rows: &Rows) -> Filter {
+    fn parse(&self, text: &str, rows: &Rows) -> Filter {
         let parse = if self.has_two_runs {
             Filter::parse_for_two
         } else {
@@ -210,8 +224,39 @@ impl Workspace {
         Request::Select {
             number: self.number,
             view: self.view.clone(),
+            filter: self.snapshot.as_ref().map(|on| (self.filter.clone(), Arc::clone(on))),
             notes: Arc::clone(&self.notes),
         }
+    }
+
+    /// The words of the present filter.
+    pub fn words(&self) -> Vec<String> {
+        if self.snapshot.is_none() {
+            return self.view.filter.split_whitespace().map(str::to_owned).collect();
+        }
+        let text = self.filter.text();
+        let mut words = Vec::new();
+        let mut end = 0;
+        for word in self.filter.words() {
+            if text[end..word.span.start].contains('|') {
+                words.push("|".to_owned());
+            }
+            end = word.span.end;
+            words.push(text[word.span.clone()].to_owned());
+        }
+        words
+    }
+
+    /// The first row of the view with this name.
+    pub fn row_named(&self, name: &RowName) -> Option<u32> {
+        let rows = self.rows()?;
+        let fits = |row: &&u32| {
+            let at = **row as usize;
+            rows.question_id[at] == name.question
+                && name.attempt.is_none_or(|attempt| rows.attempt[at] == attempt)
+                && name.exam.as_deref().is_none_or(|exam| rows.benchmark.get(at) == exam)
+        };
+        self.selected.rows.iter().find(fits).copied()
     }
 
     /// Takes the last change back; `None` where there is none.
@@ -256,7 +301,7 @@ impl Workspace {
 
     /// Takes over rows for the view. The row under the cursor stays where it is on the screen if it is still there and
     /// the view is the same; a new view keeps it under the cursor, or begins at the top.
-    pub fn take_selected(&mut self, selected: Selected) {
+    pub fn take_selected(&mut self, selected: Arc<Selected>) {
         if selected.number != self.number {
             return;
         }
@@ -383,13 +428,13 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    fn selected(number: u64, rows: &[u32]) -> Selected {
-        Selected {
+    fn selected(number: u64, rows: &[u32]) -> Arc<Selected> {
+        Arc::new(Selected {
             number,
             rows: Arc::new(rows.to_vec()),
             is_complete: true,
             ..Selected::default()
-        }
+        })
     }
 
     #[test]
@@ -434,12 +479,9 @@ mod tests {
         workspace.take_selected(selected(1, &[0, 1, 2]));
         workspace.cursor.at = 1;
         workspace.annotate(1, "mark", |note| note.marked = true);
-        assert!(
-            workspace.take_snapshot(snapshot(&[4, 5, 6, 7])).is_none(),
-            "more rows move none"
-        );
-        let moves = workspace.take_snapshot(snapshot(&[1, 2, 4, 5, 6, 7])).unwrap();
-        assert_eq!(moves.place(0), Some(2));
+        assert!(!workspace.take_snapshot(snapshot(&[4, 5, 6, 7])), "more rows move none");
+        assert!(workspace.take_snapshot(snapshot(&[1, 2, 4, 5, 6, 7])));
+        assert_eq!(workspace.moves.as_ref().unwrap().place(0), Some(2));
         assert!(workspace.notes.is_marked(3));
         workspace.take_selected(selected(1, &[0, 1, 2, 3, 4, 5]));
         assert_eq!(workspace.row(), Some(3));

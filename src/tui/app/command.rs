@@ -1,15 +1,16 @@
-//! The `:` line: jump, category, sort, export, quit.
+//! The `:` line: jump, category, sort, export, quit; and the list of keys.
 
-use crate::tui::keymap::{Action, Screen};
-use crate::tui::live::Live;
-use crate::tui::panes::categories;
-use crate::tui::panes::picker::Choice;
+use crate::tui::keymap::{self, Action};
+use crate::tui::panes::categories::quoted;
+use crate::tui::panes::export::Dialog;
+use crate::tui::panes::picker::{Entry, Kind, Picker};
+use crate::tui::shared::{Choice, Shared};
 use crate::tui::worker::Sort;
 
 use super::App;
 
 /// Words that begin a command, with what follows them.
-const COMMANDS: [(&str, &str); 14] = [
+const COMMANDS: [(&str, &str); 15] = [
     ("sort", "COLUMN"),
     ("export", "FILE"),
     ("compare", "FILE"),
@@ -22,8 +23,17 @@ const COMMANDS: [(&str, &str); 14] = [
     ("order", ""),
     ("about", ""),
     ("help", ""),
+    ("stop", ""),
     ("quit", ""),
     ("all", ""),
+];
+
+/// What the commands that only some screens take are for.
+const OWN: [(&str, &str); 4] = [
+    ("changed", "Compare"),
+    ("weight", "a run at work"),
+    ("order", "a run at work"),
+    ("stop", "a run at work"),
 ];
 
 impl App {
@@ -32,54 +42,44 @@ impl App {
         let (word, rest) = text
             .split_once(' ')
             .map_or((text, ""), |(word, rest)| (word, rest.trim()));
+        if let Some((_, whose)) = OWN.iter().find(|(own, _)| *own == word) {
+            let shared = &mut self.shared;
+            if !self.screens.iter_mut().rev().any(|screen| screen.command(word, shared)) {
+                shared.say(format!("that is for {whose}"));
+            }
+            return;
+        }
+        let (screen, shared) = self.top();
         match word {
             "" => {}
             "q" | "quit" => self.quit(),
             "help" => self.open_help(),
-            "all" => self.show_filter(String::new()),
-            "filter" => self.show_filter(rest.to_owned()),
+            "all" => shared.show_filter(String::new()),
+            "filter" => shared.show_filter(rest.to_owned()),
             "sort" => match Sort::ALL.iter().find(|(_, name, _)| *name == rest) {
-                Some((sort, ..)) => self.choose(Choice::Sort(*sort)),
+                Some((sort, ..)) => shared.choose(Choice::Sort(*sort)),
                 None => {
-                    let known: Vec<&str> = Sort::ALL.iter().map(|(_, name, _)| *name).collect();
-                    self.warn(format!("no column `{rest}`; known: {}", known.join(" ")));
+                    let known = Sort::ALL.map(|(_, name, _)| name).join(" ");
+                    shared.warn(format!("no column `{rest}`; known: {known}"));
                 }
             },
-            "export" => self.export_to(rest),
-            "compare" => self.compare_file(rest),
-            "note" => self.open_note(),
-            "lab" => self.open_lab(Some(rest).filter(|rest| !rest.is_empty())),
-            "adopt" => self.adopt(rest),
-            "changed" => self.press_for(Screen::Compare, Action::Changed),
-            "weight" => self.with_live(Live::toggle_weight),
-            "order" => self.with_live(Live::next_order),
-            "about" => self.open_about(),
+            "export" => Dialog::open_to(shared, screen.pairs(), rest),
+            "compare" => shared.compare_file(rest),
+            "note" => self.act(Action::Note, ""),
+            "lab" if rest.is_empty() => self.act(Action::OpenLab, ""),
+            "lab" => shared.open_lab(Some(rest), None),
+            "adopt" => shared.adopt(rest),
+            "about" => shared.open_about(),
             _ => self.jump(text),
-        }
-    }
-
-    /// Does what a key does on a screen, where it is that screen.
-    fn press_for(&mut self, screen: Screen, action: Action) {
-        if self.screen() == screen {
-            self.act(action, "");
-        } else {
-            self.say(format!("that is for {}", screen.name()));
-        }
-    }
-
-    /// Changes how a run at work is shown.
-    fn with_live(&mut self, change: impl FnOnce(&mut Live)) {
-        match &mut self.live {
-            Some(live) => change(live),
-            None => self.say("that is for a run at work"),
         }
     }
 
     /// `123`: a row; `886.1`: a question's attempt; `law`: a category.
     fn jump(&mut self, text: &str) {
+        let (screen, shared) = self.top();
         if let Ok(number) = text.parse::<usize>() {
-            let count = self.workspace.selected.rows.len();
-            self.go_to_place(number.saturating_sub(1).min(count.saturating_sub(1)));
+            let count = shared.workspace.selected.rows.len();
+            screen.go_to(number.saturating_sub(1).min(count.saturating_sub(1)), shared);
             return;
         }
         let number = text.trim_start_matches(['Q', 'q']);
@@ -87,77 +87,101 @@ impl App {
             Some((question, attempt)) => question.parse::<i64>().ok().zip(attempt.parse::<u16>().ok().map(Some)),
             None => number.parse::<i64>().ok().map(|question| (question, None)),
         };
-        if let Some((question, attempt)) = place {
-            self.jump_to_question(question, attempt);
-            return;
+        match place {
+            Some((question, attempt)) => self.jump_to_question(question, attempt),
+            None => shared.jump_to_category(text),
         }
+    }
+
+    fn jump_to_question(&mut self, question: i64, attempt: Option<u16>) {
+        let (screen, shared) = self.top();
+        let Some(rows) = shared.workspace.rows() else { return };
+        let fits = |row: &u32| {
+            let at = *row as usize;
+            rows.question_id[at] == question && attempt.is_none_or(|attempt| rows.attempt[at] == attempt)
+        };
+        let place = shared.workspace.selected.rows.iter().position(fits);
+        let anywhere = (0..rows.len() as u32).any(|row| fits(&row));
+        match (place, anywhere) {
+            (Some(at), _) => screen.go_to(at, shared),
+            (None, true) => shared.warn(format!(
+                "question {question} is not in this slice; :all shows every row"
+            )),
+            (None, false) => shared.warn(format!("there is no such row: {question}")),
+        }
+    }
+
+    /// The keys of the screen as a list, searchable; Enter presses.
+    pub(super) fn open_help(&mut self) {
+        let (on, shared) = (self.screen().on(), &mut self.shared);
+        let mut bindings: Vec<_> = keymap::bindings(on).collect();
+        bindings.sort_by_key(|(key, _)| key.group);
+        let theme = &shared.theme;
+        let keys = bindings.into_iter().map(|(key, does)| {
+            let keys: Vec<String> = key.keys.iter().map(|key| theme.key_name(key)).collect();
+            Entry {
+                label: match keys.as_slice() {
+                    [first, .., last] if keys.len() > 3 => format!("{first}-{last}"),
+                    _ => keys.join(" "),
+                },
+                detail: theme.key_name(does.help),
+                choice: Choice::Press(key.keys[0]),
+                group: key.group.name(),
+                words: format!("{} {}", does.label, key.words),
+                ..Entry::default()
+            }
+        });
+        let said = |label: String, detail: &str, key, group| Entry {
+            label,
+            detail: detail.to_owned(),
+            choice: Choice::Press(key),
+            group,
+            ..Entry::default()
+        };
+        let words = crate::filter::WORDS.iter();
+        let words = words.map(|(word, help)| said(format!("/ {word}"), help, "/", "Filter words"));
+        let figures = crate::stats::WORDS.iter();
+        let figures = figures.map(|(word, meaning)| said((*word).to_owned(), meaning, "?", "Figures"));
+        let entries = keys.chain(words).chain(figures).collect();
+        shared.open_picker(Picker::new(Kind::Keys, &format!("Keys · {}", on.name()), entries));
+    }
+}
+
+impl Shared {
+    fn jump_to_category(&mut self, text: &str) {
         let typed = text.to_lowercase();
         let found = self.workspace.rows().and_then(|rows| {
             let names = rows.category.list();
             let whole = names.iter().find(|name| name.to_lowercase() == typed);
             let name = whole.or_else(|| names.iter().find(|name| name.to_lowercase().starts_with(&typed)))?;
-            Some(format!("cat:{}", categories::quoted(name)))
+            Some(format!("cat:{}", quoted(name)))
         });
-        match found {
-            Some(word) => self.replace_words(&["cat:", "sub:"], Some(word)),
-            None => {
-                let known: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
-                let near = nearest(text, &known).map_or(String::new(), |near| format!("; did you mean {near}"));
-                self.warn(format!(
-                    "no command or category `{text}`{near}; commands: {}, a row number, 886.1",
-                    known.join(" ")
-                ));
-            }
+        if found.is_some() {
+            self.replace_words(&["cat:", "sub:"], found);
+            return;
         }
+        let known = COMMANDS.map(|(name, _)| name);
+        let near = nearest(text, &known).map_or(String::new(), |near| format!("; did you mean {near}"));
+        let known = known.join(" ");
+        self.warn(format!(
+            "no command or category `{text}`{near}; commands: {known}, a row number, 886.1"
+        ));
     }
 
-    fn jump_to_question(&mut self, question: i64, attempt: Option<u16>) {
-        let Some(rows) = self.workspace.rows() else { return };
-        let fits = |row: &u32| {
-            let at = *row as usize;
-            rows.question_id[at] == question && attempt.is_none_or(|attempt| rows.attempt[at] == attempt)
-        };
-        let place = self.workspace.selected.rows.iter().position(fits);
-        let anywhere = (0..rows.len() as u32).any(|row| fits(&row));
-        match (place, anywhere) {
-            (Some(at), _) => self.go_to_place(at),
-            (None, true) => self.warn(format!(
-                "question {question} is not in this slice; :all shows every row"
-            )),
-            (None, false) => self.warn(format!("there is no such row: {question}")),
-        }
-    }
-
-    /// What the typed command could become.
-    pub(super) fn command_hints(&self, typed: &str) -> Vec<String> {
+    /// What a typed command could become.
+    pub fn command_hints(&self, typed: &str) -> Vec<String> {
         if let Some(column) = typed.strip_prefix("sort ") {
-            return Sort::ALL
-                .iter()
-                .map(|(_, name, _)| *name)
-                .filter(|name| name.starts_with(column))
-                .map(|name| format!("sort {name}"))
-                .collect();
+            let names = Sort::ALL.iter().map(|(_, name, _)| *name);
+            let fitting = names.filter(|name| name.starts_with(column));
+            return fitting.map(|name| format!("sort {name}")).collect();
         }
-        let mut hints: Vec<String> = COMMANDS
-            .iter()
-            .filter(|(name, _)| name.starts_with(typed))
-            .map(|(name, rest)| {
-                if rest.is_empty() {
-                    (*name).to_owned()
-                } else {
-                    format!("{name} ")
-                }
-            })
-            .collect();
+        let fitting = COMMANDS.iter().filter(|(name, _)| name.starts_with(typed));
+        let blank = |rest: &str| if rest.is_empty() { "" } else { " " };
+        let mut hints: Vec<String> = fitting.map(|(name, rest)| format!("{name}{}", blank(rest))).collect();
         if let Some(rows) = self.workspace.rows().filter(|_| !typed.is_empty()) {
             let typed = typed.to_lowercase();
-            hints.extend(
-                rows.category
-                    .list()
-                    .iter()
-                    .map(ToString::to_string)
-                    .filter(|name| name.to_lowercase().starts_with(&typed)),
-            );
+            let names = rows.category.list().iter().map(ToString::to_string);
+            hints.extend(names.filter(|name| name.to_lowercase().starts_with(&typed)));
         }
         hints
     }

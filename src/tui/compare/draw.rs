@@ -94,11 +94,11 @@ impl Places {
 }
 
 impl Compare {
-    pub fn places(&self, area: Rect) -> Places {
+    pub(super) fn places(&self, area: Rect) -> Places {
         Places::of(area, self.side, self.tallied.comparison.categories.len())
     }
 
-    pub fn draw(&self, canvas: &mut Canvas, around: &Around) {
+    pub(super) fn draw_all(&self, canvas: &mut Canvas, around: &Around) {
         let area = canvas.area();
         let (places, workspace) = (self.places(area), around.workspace);
         self.draw_title(&mut canvas.at(places.title), workspace);
@@ -323,7 +323,7 @@ impl Compare {
     }
 
     fn draw_texts(&self, canvas: &mut Canvas, places: &Places, around: &Around) {
-        let pair = self.pair();
+        let pair = self.pair_in_sight();
         let records = pair.map(|(x, y)| [around.workspace.record(x), self.record_of_b(y)]);
         let laid_out = self.lay_pair(places, around);
         for side in [Side::A, Side::B] {
@@ -381,8 +381,8 @@ impl Compare {
     }
 
     /// Both texts of the pair under the cursor as lines, with where each begins by itself.
-    pub fn lay_pair(&self, places: &Places, around: &Around) -> Option<[(Vec<Laid>, usize); 2]> {
-        let (x, y) = self.pair()?;
+    pub(super) fn lay_pair(&self, places: &Places, around: &Around) -> Option<[(Vec<Laid>, usize); 2]> {
+        let (x, y) = self.pair_in_sight()?;
         let a = around.workspace.record(x)?.as_deref().ok()?;
         let b = self.record_of_b(y)?.as_deref().ok()?;
         let place = if places.a.height > 0 { places.a } else { places.b };

@@ -3,6 +3,7 @@
 mod changed;
 mod diff;
 mod draw;
+mod screen;
 mod tally;
 mod texts;
 
@@ -13,8 +14,7 @@ use crate::extract::Rule;
 use crate::record::Record;
 use crate::trace::Trace;
 
-pub use changed::Changed;
-pub use draw::Places;
+use changed::Changed;
 pub use tally::{Listed, Paired, Tallied};
 pub use texts::Reading;
 
@@ -25,30 +25,32 @@ use super::worker::Sight;
 /// The Compare screen.
 #[derive(Debug)]
 pub struct Compare {
-    pub paired: Arc<Paired>,
+    paired: Arc<Paired>,
     /// Counts of the view; those of all rows until the first view is counted.
-    pub tallied: Arc<Tallied>,
-    pub listed: Listed,
+    tallied: Arc<Tallied>,
+    listed: Listed,
     /// By [`Listed::ALL`].
     cursors: [Cursor; 3],
     /// Categories by how far the runs are apart, instead of by name.
-    pub by_gap: bool,
+    by_gap: bool,
     /// The category under the cursor of their list.
-    pub category: Cursor,
+    category: Cursor,
     /// Whether the keys go to the categories instead of the pairs.
-    pub reads_categories: bool,
+    reads_categories: bool,
     /// Which text the keys are for; on small screens the one in sight.
-    pub side: Side,
-    pub reading: Reading,
+    side: Side,
+    reading: Reading,
     /// The list of changed questions, where it is open.
-    pub changed: Option<Changed>,
+    changed: Option<Changed>,
+    /// The runs are changing places; the row to go to then.
+    swapping: Option<Option<u32>>,
     /// The rule by which B's picks are read.
     rule_of_b: Rule,
     shelf: Shelf,
 }
 
 impl Compare {
-    pub fn new(paired: Arc<Paired>, tallied: Arc<Tallied>) -> Compare {
+    fn new(paired: Arc<Paired>, tallied: Arc<Tallied>) -> Compare {
         Compare {
             rule_of_b: Rule::of_texts(paired.b.rule.as_deref()),
             paired,
@@ -61,12 +63,13 @@ impl Compare {
             side: Side::A,
             reading: Reading::default(),
             changed: None,
+            swapping: None,
             shelf: Shelf::of(Side::B),
         }
     }
 
     /// The same screen on runs that were read again.
-    pub fn renew(&mut self, paired: Arc<Paired>, tallied: Arc<Tallied>) {
+    fn renew(&mut self, paired: Arc<Paired>, tallied: Arc<Tallied>) {
         if !paired.b.rows.begin_with(&self.paired.b.rows) {
             self.shelf.clear();
         }
@@ -76,7 +79,7 @@ impl Compare {
     }
 
     /// Shows the runs, which have changed places, as `before` did.
-    pub fn take_over(&mut self, before: &Compare) {
+    fn take_over(&mut self, before: &Compare) {
         self.listed = match before.listed {
             Listed::AOnly => Listed::BOnly,
             Listed::BOnly => Listed::AOnly,
@@ -89,7 +92,7 @@ impl Compare {
     }
 
     /// Takes over the counts of a view; the pair under the cursor stays under it where it is still listed.
-    pub fn count(&mut self, tallied: Arc<Tallied>) {
+    fn count(&mut self, tallied: Arc<Tallied>) {
         for (at, listed) in Listed::ALL.into_iter().enumerate() {
             let cursor = &mut self.cursors[at];
             let pair = self.tallied.list(listed).get(cursor.at).copied();
@@ -107,7 +110,7 @@ impl Compare {
         self.tallied = tallied;
     }
 
-    pub fn list(&self) -> &Arc<Vec<(u32, u32)>> {
+    fn list(&self) -> &Arc<Vec<(u32, u32)>> {
         self.tallied.list(self.listed)
     }
 
@@ -118,17 +121,17 @@ impl Compare {
             .unwrap_or(0)
     }
 
-    pub fn cursor(&self) -> Cursor {
+    fn cursor(&self) -> Cursor {
         self.cursors[self.at()]
     }
 
     /// The pair under the cursor: a row of A and a row of B.
-    pub fn pair(&self) -> Option<(u32, u32)> {
+    fn pair_in_sight(&self) -> Option<(u32, u32)> {
         self.list().get(self.cursor().at).copied()
     }
 
     /// One level back within the screen; false where there is none.
-    pub fn step_back(&mut self) -> bool {
+    fn step_back(&mut self) -> bool {
         if self.changed.take().is_some() {
             return true;
         }
@@ -142,7 +145,7 @@ impl Compare {
     }
 
     /// Moves the cursor of the pairs, or of the categories where the keys go there.
-    pub fn move_by(&mut self, by: isize) {
+    fn move_by(&mut self, by: isize) {
         if self.reads_categories {
             let count = self.tallied.comparison.categories.len();
             self.category.step(by, count);
@@ -151,7 +154,7 @@ impl Compare {
         }
     }
 
-    pub fn step(&mut self, by: isize) {
+    fn step(&mut self, by: isize) {
         let (at, count) = (self.at(), self.list().len());
         let before = self.cursors[at].at;
         self.cursors[at].step(by, count);
@@ -161,7 +164,7 @@ impl Compare {
     }
 
     /// The next pair that only one run has right, whatever is listed; false where there is none in that direction.
-    pub fn step_discordant(&mut self, forward: bool) -> bool {
+    fn step_discordant(&mut self, forward: bool) -> bool {
         let (a, b) = (&self.paired.a.rows, &self.paired.b.rows);
         let is_discordant = |(x, y): &(u32, u32)| a.correct[*x as usize] != b.correct[*y as usize];
         let (list, from) = (Arc::clone(self.list()), self.cursor().at);
@@ -177,7 +180,7 @@ impl Compare {
     }
 
     /// Goes to a row of A, in whatever list it stands.
-    pub fn go_to(&mut self, row: u32) -> bool {
+    fn go_to_row(&mut self, row: u32) -> bool {
         let mut listed = vec![self.listed];
         listed.extend(Listed::ALL);
         for list in listed {
@@ -192,19 +195,19 @@ impl Compare {
         false
     }
 
-    pub fn next_list(&mut self) {
+    fn next_list(&mut self) {
         self.listed = self.listed.next();
         self.reading.rewind();
     }
 
     /// Keeps the cursor in sight of a list of this height.
-    pub fn settle(&mut self, height: usize) {
+    fn settle(&mut self, height: usize) {
         let (at, count) = (self.at(), self.list().len());
         self.cursors[at].settle(count, height);
     }
 
     /// The categories in the order chosen.
-    pub fn categories(&self) -> Vec<&Difference> {
+    fn categories(&self) -> Vec<&Difference> {
         let mut categories: Vec<&Difference> = self.tallied.comparison.categories.iter().collect();
         if self.by_gap {
             let gap = |part: &Difference| part.difference().unwrap_or(0.0);
@@ -226,7 +229,7 @@ impl Compare {
     }
 
     /// The rows of A that are read in full.
-    pub fn read_of_a(&self) -> Vec<u32> {
+    fn read_of_a(&self) -> Vec<u32> {
         let mut rows: Vec<u32> = Vec::new();
         if let Some(changed) = &self.changed {
             rows.extend(self.tallied.changed.get(changed.cursor.at).map(|(x, _)| *x));
@@ -244,21 +247,17 @@ impl Compare {
     }
 
     /// What to fetch of B.
-    pub fn missing(&mut self) -> Option<Sight> {
+    fn missing(&mut self) -> Option<Sight> {
         let rows = self.read_of_b();
         let trace = Arc::clone(&self.paired.b);
         self.shelf.missing_records(&trace, &rows)
     }
 
-    pub fn take(&mut self, fetched: super::worker::Fetched) {
-        self.shelf.take(fetched, |_| None);
-    }
-
-    pub fn record_of_b(&self, row: u32) -> Option<&Result<Arc<Record>, String>> {
+    fn record_of_b(&self, row: u32) -> Option<&Result<Arc<Record>, String>> {
         self.shelf.record(row)
     }
 
-    pub fn names(&self) -> (&str, &str) {
+    fn names(&self) -> (&str, &str) {
         fn name(trace: &Trace) -> &str {
             &trace.name
         }

@@ -79,7 +79,7 @@ impl Places {
 }
 
 impl Lab {
-    pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
+    pub(super) fn draw_all(&self, canvas: &mut Canvas, workspace: &Workspace) {
         let area = canvas.area();
         let places = Places::of(area);
         self.draw_title(&mut canvas.at(places.title), workspace);

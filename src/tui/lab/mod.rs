@@ -2,10 +2,10 @@
 
 mod draw;
 mod report;
+mod screen;
 
 use std::sync::Arc;
 
-pub use draw::Places;
 pub use report::{Kind, LabReport, Read, rule_of};
 
 use crate::extract::Rule;
@@ -15,23 +15,23 @@ use super::widgets::{Cursor, Input};
 /// The Regex lab screen.
 #[derive(Debug, Default)]
 pub struct Lab {
-    pub input: Input,
+    input: Input,
     /// The rule as typed, where it is one.
-    pub rule: Option<Rule>,
+    rule: Option<Rule>,
     /// Why what is typed is no rule.
-    pub error: Option<String>,
-    pub report: Option<Arc<LabReport>>,
+    error: Option<String>,
+    report: Option<Arc<LabReport>>,
     /// Whether the keys go to the line.
-    pub is_typing: bool,
+    is_typing: bool,
     /// The rule before it was edited.
     before: String,
     /// Number of the last rule asked about.
-    pub number: u64,
+    number: u64,
     kind: usize,
     cursors: [Cursor; Kind::ALL.len()],
     /// The row to be read whether it flips or not, until another is chosen.
-    pub row: Option<u32>,
-    pub scroll: usize,
+    row: Option<u32>,
+    scroll: usize,
 }
 
 impl Lab {
@@ -49,18 +49,18 @@ impl Lab {
     }
 
     /// Lets the keys go to the line.
-    pub fn edit(&mut self) {
+    fn edit(&mut self) {
         self.before.clone_from(&self.input.text);
         self.is_typing = true;
     }
 
     /// Keeps what is typed.
-    pub fn keep(&mut self) {
+    fn keep(&mut self) {
         self.is_typing = false;
     }
 
     /// Puts the rule back as it was before it was edited; true where that changes it.
-    pub fn restore(&mut self) -> bool {
+    fn restore(&mut self) -> bool {
         self.is_typing = false;
         let differs = self.input.text != self.before;
         self.input = Input::new(self.before.clone());
@@ -68,7 +68,7 @@ impl Lab {
     }
 
     /// What is typed has changed; true where it is a rule.
-    pub fn typed(&mut self) -> bool {
+    fn typed(&mut self) -> bool {
         match rule_of(&self.input.text) {
             Ok(rule) => {
                 self.rule = Some(rule);
@@ -86,13 +86,13 @@ impl Lab {
     }
 
     /// Whether the counts on the screen are of an older rule.
-    pub fn is_stale(&self) -> bool {
+    fn is_stale(&self) -> bool {
         self.report
             .as_ref()
             .is_none_or(|report| report.typed != self.input.text)
     }
 
-    pub fn kind(&self) -> Kind {
+    fn kind(&self) -> Kind {
         Kind::ALL[self.kind]
     }
 
@@ -101,7 +101,7 @@ impl Lab {
         Cursor { at: self.kind, top: 0 }
     }
 
-    pub fn next_kind(&mut self) {
+    fn next_kind(&mut self) {
         self.kind = (self.kind + 1) % Kind::ALL.len();
         self.chosen();
     }
@@ -111,32 +111,32 @@ impl Lab {
         self.scroll = 0;
     }
 
-    pub fn rows(&self) -> &[u32] {
+    fn rows(&self) -> &[u32] {
         self.report.as_ref().map_or(&[], |report| report.list(self.kind()))
     }
 
-    pub fn cursor(&self) -> Cursor {
+    fn cursor(&self) -> Cursor {
         self.cursors[self.kind]
     }
 
-    pub fn step(&mut self, by: isize) {
+    fn step(&mut self, by: isize) {
         let count = self.rows().len();
         self.cursors[self.kind].step(by, count);
         self.chosen();
     }
 
-    pub fn settle(&mut self, height: usize) {
+    fn settle(&mut self, height: usize) {
         let count = self.rows().len();
         self.cursors[self.kind].settle(count, height);
     }
 
     /// The row whose output is shown.
-    pub fn row_in_sight(&self) -> Option<u32> {
+    fn row_in_sight(&self) -> Option<u32> {
         self.row.or_else(|| self.rows().get(self.cursor().at).copied())
     }
 
     /// Takes over counts, unless they are of a rule that is typed over.
-    pub fn take(&mut self, number: u64, report: Arc<LabReport>) {
+    fn take(&mut self, number: u64, report: Arc<LabReport>) {
         if number == self.number {
             self.report = Some(report);
         }

@@ -21,6 +21,8 @@ pub struct Landing {
     texts: Arc<Landed>,
     /// Rows of each exam.
     exams: Vec<Vec<u32>>,
+    /// Traces that were given out; those that somebody still looks at stay as they are.
+    given: Vec<Arc<Trace>>,
     /// Rows that were given out, and when.
     told: usize,
     told_at: Duration,
@@ -74,18 +76,30 @@ impl Landing {
         own
     }
 
-    /// The trace as it stands, where it has grown since it was last given out and `pause` has passed.
-    pub fn grown(&mut self, name: &str, path: Option<PathBuf>, now: Duration, pause: Duration) -> Option<Trace> {
+    /// The trace as it stands, where it has grown since it was last given out and `pause` has passed. No rows are copied
+    /// that were given out before: two traces take turns, and the one that nobody looks at any more gets what it lacks.
+    pub fn grown(&mut self, name: &str, path: Option<PathBuf>, now: Duration, pause: Duration) -> Option<Arc<Trace>> {
         let is_soon = self.told > 0 && now.saturating_sub(self.told_at) < pause;
         if self.rows.len() == self.told || is_soon {
             return None;
         }
         self.told = self.rows.len();
         self.told_at = now;
-        let mut trace = Trace::from_records(name, AT_WORK, Vec::new());
-        trace.path = path;
-        trace.rows = self.rows.clone();
-        trace.texts = Arc::clone(&self.texts) as Arc<dyn Texts>;
+        let free = self.given.iter().position(|trace| Arc::strong_count(trace) == 1);
+        let mut trace = match free {
+            Some(at) => self.given.swap_remove(at),
+            None => {
+                let mut trace = Trace::from_records(name, AT_WORK, Vec::new());
+                trace.texts = Arc::clone(&self.texts) as Arc<dyn Texts>;
+                Arc::new(trace)
+            }
+        };
+        let fresh = Arc::make_mut(&mut trace);
+        fresh.path = path;
+        for row in fresh.rows.len()..self.rows.len() {
+            fresh.rows.push_row(&self.rows, row);
+        }
+        self.given.push(Arc::clone(&trace));
         Some(trace)
     }
 }

@@ -9,11 +9,13 @@ mod feed;
 mod full;
 mod landing;
 mod panes;
+mod screen;
 mod side;
 mod tells;
-pub mod watch;
+mod watch;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::extract::Rule;
@@ -21,14 +23,15 @@ use crate::run::Update;
 use crate::text::{duration, thousands};
 use crate::trace::Trace;
 
-pub use full::render_full;
-pub use side::render_side_by_side;
-pub use watch::Watch;
+use full::render_full;
+pub use screen::AtWork;
+use side::render_side_by_side;
 
 use crate::run::pace::{self, Left, Tokens};
 use exam::ExamState;
 pub use landing::AT_WORK;
 use landing::Landing;
+use watch::Watch;
 
 /// How categories and subjects are sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -327,7 +330,7 @@ impl Live {
 
     /// What has landed of all exams as a trace, where it has grown and `pause` has passed since the last time; at the
     /// end of the run without waiting.
-    pub fn grown(&mut self, now: Duration, pause: Duration) -> Option<Trace> {
+    pub fn grown(&mut self, now: Duration, pause: Duration) -> Option<Arc<Trace>> {
         let pause = if self.is_over() { Duration::ZERO } else { pause };
         let folder = self.folder();
         self.landing.grown(&self.model, folder, now, pause)

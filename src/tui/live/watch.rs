@@ -1,6 +1,6 @@
 //! An answer that is being written, as it grows.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::text::count;
 use crate::tui::canvas::Canvas;
@@ -30,10 +30,8 @@ pub enum Pressed {
 
 impl Watch {
     pub fn press(&mut self, key: KeyEvent) -> Pressed {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return Pressed::Closed,
-            KeyCode::Char('c') if control => return Pressed::Closed,
             KeyCode::Enter => return Pressed::Read,
             KeyCode::Char('k') | KeyCode::Up => self.above += 1,
             KeyCode::Char('j') | KeyCode::Down => self.above = self.above.saturating_sub(1),

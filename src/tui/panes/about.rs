@@ -1,6 +1,6 @@
 //! What the trace is and where it comes from, and what was found to be wrong with it.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use serde_json::Value;
 
@@ -8,6 +8,8 @@ use crate::check::Problem;
 use crate::trace::Trace;
 use crate::tui::canvas::{Canvas, middle};
 use crate::tui::passage::{Laid, Passage};
+use crate::tui::screen::{Overlay, Screen};
+use crate::tui::shared::Shared;
 use crate::tui::theme::{Role, Theme};
 
 /// Lines of a document that are shown of each file under `provenance/`.
@@ -102,26 +104,6 @@ impl About {
         }
     }
 
-    /// Scrolls; false where the key closes the window.
-    pub fn press(&mut self, key: KeyEvent, area: Rect, theme: &Theme) -> bool {
-        let height = usize::from(place(area).height.saturating_sub(2)).max(1);
-        let last = self.lay(area, theme).len().saturating_sub(height);
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let step: isize = match key.code {
-            KeyCode::Esc | KeyCode::Char('q' | 'I') | KeyCode::Enter => return false,
-            KeyCode::Char('c') if control => return false,
-            KeyCode::Char('j') | KeyCode::Down => 1,
-            KeyCode::Char('k') | KeyCode::Up => -1,
-            KeyCode::Char(' ') | KeyCode::PageDown => height as isize - 1,
-            KeyCode::PageUp => 1 - height as isize,
-            KeyCode::Char('g') | KeyCode::Home => isize::MIN / 2,
-            KeyCode::Char('G') | KeyCode::End => isize::MAX / 2,
-            _ => 0,
-        };
-        self.scroll = self.scroll.min(last).saturating_add_signed(step).min(last);
-        true
-    }
-
     fn lay(&self, area: Rect, theme: &Theme) -> Vec<Laid> {
         let width = usize::from(place(area).width.saturating_sub(4));
         let mut lines = Vec::new();
@@ -134,8 +116,27 @@ impl About {
         }
         lines
     }
+}
 
-    pub fn draw(&self, canvas: &mut Canvas) {
+impl Overlay for About {
+    fn press(&mut self, key: KeyEvent, shared: &mut Shared) -> bool {
+        let height = usize::from(place(shared.area).height.saturating_sub(2)).max(1);
+        let last = self.lay(shared.area, &shared.theme).len().saturating_sub(height);
+        let step: isize = match key.code {
+            KeyCode::Esc | KeyCode::Char('q' | 'I') | KeyCode::Enter => return false,
+            KeyCode::Char('j') | KeyCode::Down => 1,
+            KeyCode::Char('k') | KeyCode::Up => -1,
+            KeyCode::Char(' ') | KeyCode::PageDown => height as isize - 1,
+            KeyCode::PageUp => 1 - height as isize,
+            KeyCode::Char('g') | KeyCode::Home => isize::MIN / 2,
+            KeyCode::Char('G') | KeyCode::End => isize::MAX / 2,
+            _ => 0,
+        };
+        self.scroll = self.scroll.min(last).saturating_add_signed(step).min(last);
+        true
+    }
+
+    fn draw(&self, canvas: &mut Canvas, _: &Shared, _: &dyn Screen) {
         let (area, theme) = (canvas.area(), canvas.theme);
         let mut inner = canvas.window_at(place(area), "About this trace", "j/k scroll · Esc");
         inner.laid(&self.lay(area, theme), self.scroll);

@@ -6,16 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::export::{ALL, FORMATS, format_of};
+use crate::export::{ALL, Extra, FORMATS, Options, Target, format_of};
 use crate::text::{count, size, thousands};
 use crate::tui::canvas::Canvas;
+use crate::tui::event::{Effect, Event, Exported, Order, PairOrder, Refused};
 use crate::tui::passage::Passage;
+use crate::tui::screen::{Next, Overlay, Pairs, Screen};
+use crate::tui::shared::{Shared, at_home};
 use crate::tui::theme::Role;
 use crate::tui::widgets::Input;
 
 /// Which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+enum Scope {
     /// Of two runs: the pairs that are listed.
     Pairs,
     Slice,
@@ -46,27 +49,29 @@ const FIELDS: [Field; 4] = [Field::Scope, Field::Format, Field::Extras, Field::P
 
 /// How many rows each scope has, and about how many bytes a row takes in each format.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Sizes {
+struct Sizes {
     /// Pairs listed, where two runs are compared.
-    pub pairs: Option<usize>,
-    pub slice: usize,
+    pairs: Option<usize>,
+    slice: usize,
     /// `None` while they are counted.
-    pub whole_questions: Option<usize>,
-    pub marked: usize,
-    pub bytes_a_row: Option<[f64; FORMATS]>,
+    whole_questions: Option<usize>,
+    marked: usize,
+    bytes_a_row: Option<[f64; FORMATS]>,
 }
 
 #[derive(Debug)]
 pub struct Dialog {
-    pub scope: Scope,
-    pub format: usize,
+    scope: Scope,
+    format: usize,
     /// Whether cause, match, notes and marks are added as columns.
-    pub extras: bool,
-    pub path: Input,
+    extras: bool,
+    path: Input,
     /// An existing file may be replaced: after the dialog has said that there is one.
-    pub force: bool,
-    pub sizes: Sizes,
-    pub error: Option<String>,
+    force: bool,
+    sizes: Sizes,
+    /// The pairs that can be written, where two runs are compared.
+    pairs: Option<Pairs>,
+    error: Option<String>,
     writing: Option<Writing>,
     field: Field,
     /// Whether the path was typed, so that it does not follow the format.
@@ -74,27 +79,19 @@ pub struct Dialog {
     stem: String,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub enum Pressed {
-    Open,
-    Closed,
-    Write,
-    Quit,
-}
-
 /// An export that is being written.
 #[derive(Debug, Clone)]
 pub struct Writing {
     /// Rows written so far; the writer counts.
-    pub written: Arc<AtomicUsize>,
-    pub all: usize,
-    pub path: PathBuf,
+    written: Arc<AtomicUsize>,
+    all: usize,
+    path: PathBuf,
     /// What is written: `row` or `pair`.
-    pub noun: &'static str,
+    noun: &'static str,
 }
 
 impl Writing {
-    pub fn of(dialog: &Dialog) -> Writing {
+    fn of(dialog: &Dialog) -> Writing {
         Writing {
             written: Arc::default(),
             all: dialog.rows(),
@@ -114,7 +111,93 @@ impl Writing {
 }
 
 impl Dialog {
-    pub fn new(stem: String, sizes: Sizes) -> Dialog {
+    /// Opens the dialog on the rows of the view.
+    pub fn open(shared: &mut Shared, pairs: Option<Pairs>) {
+        Dialog::open_to(shared, pairs, "");
+    }
+
+    /// The same; writes at once where a path is given: `:export FILE`, in the form that the name says.
+    pub fn open_to(shared: &mut Shared, pairs: Option<Pairs>, path: &str) {
+        let Some(trace) = shared
+            .workspace
+            .snapshot
+            .as_deref()
+            .map(|snapshot| Arc::clone(&snapshot.trace))
+        else {
+            return;
+        };
+        let workspace = &shared.workspace;
+        let sizes = Sizes {
+            pairs: pairs.as_ref().map(|pairs| pairs.list.len()),
+            slice: workspace.selected.rows.len(),
+            marked: workspace.notes.marked().count(),
+            ..Sizes::default()
+        };
+        let list = pairs.as_ref().map_or("", |pairs| pairs.word);
+        let stem = stem(&format!("{list} {}", workspace.view.filter));
+        let mut dialog = Dialog::new(stem, sizes);
+        dialog.pairs = pairs;
+        let rows = Arc::clone(&workspace.selected.rows);
+        if !rows.is_empty() {
+            shared.effect(Effect::Estimate(trace, rows));
+        }
+        if !path.is_empty() {
+            dialog.name(path);
+            dialog.write(shared);
+        }
+        shared.go(Next::Open(Box::new(dialog)));
+    }
+
+    /// Has the rows written.
+    fn write(&mut self, shared: &mut Shared) {
+        let Some(snapshot) = shared.workspace.snapshot.clone() else {
+            return;
+        };
+        if shared.writing.is_some() {
+            self.error = Some("another export is being written".to_owned());
+            return;
+        }
+        let (writing, path) = (Writing::of(self), self.target());
+        let notes = &shared.workspace.notes;
+        let effect = match (self.scope, &self.pairs) {
+            (Scope::Pairs, Some(pairs)) => Effect::ExportPairs(Box::new(PairOrder {
+                paired: Arc::clone(&pairs.paired),
+                pairs: Arc::clone(&pairs.list),
+                path,
+                force: self.force,
+            })),
+            (scope, _) => Effect::Export(Box::new(Order {
+                trace: Arc::clone(&snapshot.trace),
+                rows: match scope {
+                    Scope::Marked => notes.marked().collect(),
+                    _ => shared.workspace.selected.rows.to_vec(),
+                },
+                whole_questions: scope == Scope::WholeQuestions,
+                options: Options {
+                    format: &ALL[self.format],
+                    target: Target::File(path),
+                    force: self.force,
+                    with: Extra::ALL
+                        .iter()
+                        .filter(|_| self.extras)
+                        .map(|(_, extra)| *extra)
+                        .collect(),
+                    spreadsheet_safe: false,
+                    rule: shared.workspace.rule.clone(),
+                    names_runs: false,
+                    notes: notes.texts(),
+                    marks: notes.marked().collect(),
+                    labels: notes.labels(),
+                    written: Arc::clone(&writing.written),
+                },
+            })),
+        };
+        self.begin(&writing);
+        shared.writing = Some(writing);
+        shared.effect(effect);
+    }
+
+    fn new(stem: String, sizes: Sizes) -> Dialog {
         let path = Input::new(text_of(&ALL[0].named(Path::new(&stem))));
         Dialog {
             scope: if sizes.pairs.is_some() {
@@ -127,6 +210,7 @@ impl Dialog {
             path,
             force: false,
             sizes,
+            pairs: None,
             error: None,
             writing: None,
             field: Field::Path,
@@ -136,66 +220,32 @@ impl Dialog {
     }
 
     /// The rows are being written from now on.
-    pub fn begin(&mut self, writing: &Writing) {
+    fn begin(&mut self, writing: &Writing) {
         self.writing = Some(writing.clone());
         self.error = None;
     }
 
     /// Nothing was written, and why.
-    pub fn fail(&mut self, error: &str) {
+    fn fail(&mut self, refused: &Refused) {
         self.writing = None;
-        self.error = Some(match error.split_once(" exists") {
-            Some((path, _)) => format!("{path} exists · ^o replaces it"),
-            None => error.to_owned(),
+        self.error = Some(match &refused.there {
+            Some(path) => format!("{} exists · ^o replaces it", path.display()),
+            None => refused.why.clone(),
         });
     }
 
     /// Where to write; `~/` is the home directory.
-    pub fn target(&self) -> PathBuf {
-        let path = self.path.text.trim();
-        match (path.strip_prefix("~/"), dirs::home_dir()) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => PathBuf::from(path),
-        }
+    fn target(&self) -> PathBuf {
+        at_home(self.path.text.trim())
     }
 
-    pub fn rows(&self) -> usize {
+    fn rows(&self) -> usize {
         match self.scope {
             Scope::Pairs => self.sizes.pairs.unwrap_or(0),
             Scope::Slice => self.sizes.slice,
             Scope::WholeQuestions => self.sizes.whole_questions.unwrap_or(self.sizes.slice),
             Scope::Marked => self.sizes.marked,
         }
-    }
-
-    pub fn press(&mut self, key: KeyEvent) -> Pressed {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc => return Pressed::Closed,
-            KeyCode::Char('c') if control => return Pressed::Closed,
-            KeyCode::Char('Q') if self.writing.is_some() => return Pressed::Quit,
-            _ if self.writing.is_some() => return Pressed::Open,
-            KeyCode::Enter if self.path.text.trim().is_empty() => {
-                self.error = Some("a file name is missing".to_owned());
-            }
-            KeyCode::Enter if self.rows() == 0 => self.error = Some("there are no such rows".to_owned()),
-            KeyCode::Enter => match format_of(Some(self.form()), &self.target()) {
-                Ok(_) => return Pressed::Write,
-                Err(error) => self.error = Some(error.to_string()),
-            },
-            KeyCode::Char('o') if control && self.error.is_some() => {
-                self.force = true;
-                return Pressed::Write;
-            }
-            KeyCode::Tab | KeyCode::Down => self.go(1),
-            KeyCode::BackTab | KeyCode::Up => self.go(FIELDS.len() - 1),
-            KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if self.field != Field::Path => {
-                self.turn(key.code != KeyCode::Left);
-            }
-            _ if self.field == Field::Path && self.path.press(key) => self.typed(),
-            _ => {}
-        }
-        Pressed::Open
     }
 
     /// The format's name; pairs have one form.
@@ -207,13 +257,8 @@ impl Dialog {
     }
 
     /// Takes a file name from outside.
-    pub fn name(&mut self, path: &str) {
+    fn name(&mut self, path: &str) {
         self.path = Input::new(path);
-        self.typed();
-    }
-
-    pub fn paste(&mut self, text: &str) {
-        self.path.insert(text);
         self.typed();
     }
 
@@ -268,7 +313,113 @@ impl Dialog {
         self.force = false;
     }
 
-    pub fn draw(&self, canvas: &mut Canvas) {
+    /// How much is to be written.
+    fn size(&self) -> String {
+        if self.scope == Scope::WholeQuestions && self.sizes.whole_questions.is_none() {
+            return "counting the rows…".to_owned();
+        }
+        let about = match self.sizes.bytes_a_row {
+            Some(bytes) => {
+                let each = match self.scope {
+                    Scope::Pairs => 2.0 * bytes[0],
+                    _ => bytes[self.format],
+                };
+                format!(
+                    ", about {} as {}",
+                    size((each * self.rows() as f64) as u64),
+                    self.form()
+                )
+            }
+            None => String::new(),
+        };
+        format!("{}{about}", count(self.rows(), self.noun()))
+    }
+
+    /// What one of the things written is called.
+    fn noun(&self) -> &'static str {
+        if self.scope == Scope::Pairs { "pair" } else { "row" }
+    }
+
+    /// The fields that are turned, with their values.
+    fn fields(&self) -> [(Field, &'static str, String); 3] {
+        let is_scope = |(scope, _): &&(Scope, &str)| *scope == self.scope;
+        let scope = Scope::ALL.iter().find(is_scope).map_or("", |(_, text)| text);
+        let (format, extras) = match (self.scope, self.extras) {
+            (Scope::Pairs, _) => (
+                "jsonl: one object a pair, with the rows of A and of B".to_owned(),
+                "none",
+            ),
+            (_, extras) => (
+                format!("{}: {}", ALL[self.format].name, ALL[self.format].about),
+                if extras { "why, match, note, marks" } else { "none" },
+            ),
+        };
+        [
+            (Field::Scope, "rows", scope.to_owned()),
+            (Field::Format, "format", format),
+            (Field::Extras, "added", extras.to_owned()),
+        ]
+    }
+}
+
+impl Overlay for Dialog {
+    fn press(&mut self, key: KeyEvent, shared: &mut Shared) -> bool {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Esc => {
+                if let Some(writing) = &shared.writing {
+                    let path = writing.path.display();
+                    shared.say(format!("writing {path} goes on in the background"));
+                }
+                return false;
+            }
+            KeyCode::Char('Q') if self.writing.is_some() => shared.go(Next::Quit),
+            _ if self.writing.is_some() => {}
+            KeyCode::Enter if self.path.text.trim().is_empty() => {
+                self.error = Some("a file name is missing".to_owned());
+            }
+            KeyCode::Enter if self.rows() == 0 => self.error = Some("there are no such rows".to_owned()),
+            KeyCode::Enter => match format_of(Some(self.form()), &self.target()) {
+                Ok(_) => self.write(shared),
+                Err(error) => self.error = Some(error.to_string()),
+            },
+            KeyCode::Char('o') if control && self.error.is_some() => {
+                self.force = true;
+                self.write(shared);
+            }
+            KeyCode::Tab | KeyCode::Down => self.go(1),
+            KeyCode::BackTab | KeyCode::Up => self.go(FIELDS.len() - 1),
+            KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if self.field != Field::Path => {
+                self.turn(key.code != KeyCode::Left);
+            }
+            _ if self.field == Field::Path && self.path.press(key) => self.typed(),
+            _ => {}
+        }
+        true
+    }
+
+    fn paste(&mut self, text: &str, _: &mut Shared) {
+        self.path.insert(text);
+        self.typed();
+    }
+
+    fn hear(&mut self, event: &Event, shared: &mut Shared) -> bool {
+        match event {
+            Event::Estimated(bytes, whole_questions) => {
+                self.sizes.bytes_a_row = Some(*bytes);
+                self.sizes.whole_questions = Some(*whole_questions);
+            }
+            Event::Exported(Ok(_)) => return false,
+            Event::Exported(Err(refused)) => {
+                shared.notice = None;
+                self.fail(refused);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn draw(&self, canvas: &mut Canvas, _: &Shared, _: &dyn Screen) {
         let remark = "Tab field · arrows change · Enter writes · Esc";
         let mut inner = canvas.window((76, 12), "Export", remark);
         let width = inner.width();
@@ -303,54 +454,32 @@ impl Dialog {
         let text = Passage::remarked(&text, role).lay(width, inner.theme.ascii);
         inner.below(7).laid(&text, 0);
     }
+}
 
-    /// How much is to be written.
-    fn size(&self) -> String {
-        if self.scope == Scope::WholeQuestions && self.sizes.whole_questions.is_none() {
-            return "counting the rows…".to_owned();
-        }
-        let about = match self.sizes.bytes_a_row {
-            Some(bytes) => {
-                let each = match self.scope {
-                    Scope::Pairs => 2.0 * bytes[0],
-                    _ => bytes[self.format],
-                };
-                format!(
-                    ", about {} as {}",
-                    size((each * self.rows() as f64) as u64),
-                    self.form()
-                )
+impl Shared {
+    /// An export ended.
+    pub fn exported(&mut self, outcome: &Result<Exported, Refused>) {
+        let noun = self.writing.take().map_or("row", |writing| writing.noun);
+        match outcome {
+            Ok(Exported { written, path }) => {
+                let rows = count(written.rows, noun);
+                let bytes = count(usize::try_from(written.bytes).unwrap_or(usize::MAX), "byte");
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+                self.say(format!("{rows} written to {} ({bytes})", path.display()));
             }
-            None => String::new(),
-        };
-        format!("{}{about}", count(self.rows(), self.noun()))
+            Err(refused) => self.warn(refused.why.clone()),
+        }
     }
+}
 
-    /// What one of the things written is called.
-    pub fn noun(&self) -> &'static str {
-        if self.scope == Scope::Pairs { "pair" } else { "row" }
-    }
-
-    /// The fields that are turned, with their values.
-    fn fields(&self) -> [(Field, &'static str, String); 3] {
-        let is_scope = |(scope, _): &&(Scope, &str)| *scope == self.scope;
-        let scope = Scope::ALL.iter().find(is_scope).map_or("", |(_, text)| text);
-        let (format, extras) = match (self.scope, self.extras) {
-            (Scope::Pairs, _) => (
-                "jsonl: one object a pair, with the rows of A and of B".to_owned(),
-                "none",
-            ),
-            (_, extras) => (
-                format!("{}: {}", ALL[self.format].name, ALL[self.format].about),
-                if extras { "why, match, note, marks" } else { "none" },
-            ),
-        };
-        [
-            (Field::Scope, "rows", scope.to_owned()),
-            (Field::Format, "format", format),
-            (Field::Extras, "added", extras.to_owned()),
-        ]
-    }
+/// A name for a file of the filtered rows: `invalid-cat-law`.
+fn stem(filter: &str) -> String {
+    let words = filter
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_lowercase).collect();
+    let stem: String = words.join("-").chars().take(40).collect();
+    if stem.is_empty() { "rows".to_owned() } else { stem }
 }
 
 fn text_of(path: &Path) -> String {
@@ -359,11 +488,12 @@ fn text_of(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ratatui::buffer::Buffer;
-    use ratatui::layout::Rect;
-
     use super::*;
     use crate::tui::theme::Theme;
+
+    fn shared() -> Shared {
+        Shared::new(Theme::PLAIN, (100, 20))
+    }
 
     fn dialog() -> Dialog {
         Dialog::new(
@@ -380,57 +510,57 @@ mod tests {
 
     #[test]
     fn name_and_format_follow_each_other() {
-        let mut dialog = dialog();
-        dialog.press(KeyCode::Tab.into());
-        dialog.press(KeyCode::Tab.into());
-        dialog.press(KeyCode::Right.into());
+        let (mut dialog, mut shared) = (dialog(), shared());
+        let mut press = |dialog: &mut Dialog, code: KeyCode| dialog.press(code.into(), &mut shared);
+        press(&mut dialog, KeyCode::Tab);
+        press(&mut dialog, KeyCode::Tab);
+        press(&mut dialog, KeyCode::Right);
         assert_eq!((dialog.path.text.as_str(), dialog.form()), ("slice.csv", "csv"));
         dialog.name("mine/part.jsonl.gz");
         assert_eq!(dialog.form(), "jsonl");
-        dialog.press(KeyCode::Right.into());
+        press(&mut dialog, KeyCode::Right);
         assert_eq!((dialog.path.text.as_str(), dialog.form()), ("mine/part.csv", "csv"));
-        dialog.press(KeyCode::Right.into());
-        dialog.press(KeyCode::Right.into());
+        press(&mut dialog, KeyCode::Right);
+        press(&mut dialog, KeyCode::Right);
         assert_eq!((dialog.path.text.as_str(), dialog.form()), ("mine/part", "lm-eval"));
     }
 
     #[test]
     fn an_ending_that_no_format_has_is_said_instead_of_written() {
-        let mut dialog = dialog();
+        let (mut dialog, mut shared) = (dialog(), shared());
         dialog.name("slice.xlsx");
-        assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open);
+        dialog.press(KeyCode::Enter.into(), &mut shared);
         let error = dialog.error.unwrap();
         assert!(error.contains("slice.jsonl or slice.csv or slice.parquet"), "{error}");
+        assert!(shared.effects.is_empty());
     }
 
     #[test]
     fn nothing_to_write_is_said_instead_of_written() {
-        let mut dialog = dialog();
+        let (mut dialog, mut shared) = (dialog(), shared());
         dialog.scope = Scope::Marked;
-        assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open);
-        assert!(dialog.error.is_some());
+        dialog.press(KeyCode::Enter.into(), &mut shared);
+        assert!(dialog.error.is_some() && shared.effects.is_empty());
     }
 
     #[test]
     fn what_is_being_written_is_counted_and_left_to_go_on() {
-        let mut dialog = dialog();
+        let (mut dialog, mut shared) = (dialog(), shared());
         let writing = Writing::of(&dialog);
         dialog.begin(&writing);
         writing.written.fetch_add(2, Ordering::Relaxed);
-        let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 20));
-        let area = buffer.area;
-        dialog.draw(&mut Canvas::new(&mut buffer, area, &Theme::PLAIN));
-        let screen: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
-        let told = "2 of 3 rows written · Esc goes on in the background";
-        assert!(screen.contains(told), "{screen}");
-        assert_eq!((writing.share(), writing.noun), (66, "row"));
-        assert_eq!(dialog.press(KeyCode::Enter.into()), Pressed::Open, "not written twice");
-        assert_eq!(dialog.press(KeyCode::Char('Q').into()), Pressed::Quit);
-        assert_eq!(dialog.press(KeyCode::Esc.into()), Pressed::Closed);
-        dialog.fail("cannot write: x.jsonl exists; --force replaces it");
-        assert_eq!(
-            dialog.error.as_deref(),
-            Some("cannot write: x.jsonl exists · ^o replaces it")
+        assert_eq!((writing.rows(), writing.share(), writing.noun), (2, 66, "row"));
+        assert!(
+            dialog.press(KeyCode::Enter.into(), &mut shared) && shared.effects.is_empty(),
+            "not written twice"
         );
+        dialog.press(KeyCode::Char('Q').into(), &mut shared);
+        assert!(matches!(shared.next[..], [Next::Quit]));
+        assert!(!dialog.press(KeyCode::Esc.into(), &mut shared));
+        dialog.fail(&Refused {
+            why: "x.jsonl exists; --force replaces it".to_owned(),
+            there: Some("x.jsonl".into()),
+        });
+        assert_eq!(dialog.error.as_deref(), Some("x.jsonl exists · ^o replaces it"));
     }
 }

@@ -1,17 +1,22 @@
 //! The filter line while it is typed, and as chips when it is not.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
 use crate::filter::{Completion, Filter, State};
 use crate::text::safe::{inline, one_line};
 use crate::text::thousands;
+use crate::tui::browse;
 use crate::tui::canvas::Canvas;
+use crate::tui::event::Event;
+use crate::tui::keymap::On;
+use crate::tui::screen::{Next, Overlay, Screen};
+use crate::tui::shared::Shared;
 use crate::tui::strip::Strip;
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Cursor, Input};
-use crate::tui::worker::View;
+use crate::tui::worker::{Reply, Request, View};
 
 /// Completions shown at once.
 const SHOWN: usize = 9;
@@ -19,28 +24,39 @@ const SHOWN: usize = 9;
 /// The filter line being typed.
 #[derive(Debug)]
 pub struct FilterLine {
-    pub input: Input,
+    input: Input,
     /// The view before, to come back by Esc.
-    pub before: View,
+    before: View,
     /// The row and place before.
-    pub place: Option<(u32, Cursor)>,
+    place: Option<(u32, Cursor)>,
     completions: Vec<Completion>,
     /// The text that the completions are for.
     completed: String,
     chosen: Option<usize>,
 }
 
-/// What a key did to the line.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Pressed {
-    Moved,
-    Changed,
-    Kept,
-    Restored,
-}
-
 impl FilterLine {
-    pub fn new(before: View, place: Option<(u32, Cursor)>) -> FilterLine {
+    /// Opens the line above the screen.
+    pub fn open(shared: &mut Shared) {
+        let line = FilterLine::new(shared.workspace.view.clone(), shared.workspace.place_now());
+        line.ask_completions(shared);
+        shared.go(Next::Open(Box::new(line)));
+    }
+
+    fn ask_completions(&self, shared: &mut Shared) {
+        shared.ask(Request::Complete {
+            text: self.input.text.clone(),
+            cursor: self.input.cursor,
+        });
+    }
+
+    /// Shows the rows of what is typed.
+    fn show(&self, shared: &mut Shared) {
+        self.ask_completions(shared);
+        shared.show_filter_for_now(self.input.text.trim().to_owned());
+    }
+
+    fn new(before: View, place: Option<(u32, Cursor)>) -> FilterLine {
         let mut text = before.filter.clone();
         if !text.is_empty() {
             text.push(' ');
@@ -55,54 +71,20 @@ impl FilterLine {
         }
     }
 
-    pub fn press(&mut self, key: KeyEvent) -> Pressed {
-        match key.code {
-            KeyCode::Esc => return Pressed::Restored,
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Pressed::Restored,
-            KeyCode::Enter => {
-                if self.chosen.is_some() {
-                    self.complete();
-                }
-                return Pressed::Kept;
-            }
-            KeyCode::Tab => {
-                return if self.complete() {
-                    Pressed::Changed
-                } else {
-                    Pressed::Moved
-                };
-            }
-            KeyCode::Down | KeyCode::Up => {
-                let last = self.completions.len().min(SHOWN);
-                let down = key.code == KeyCode::Down;
-                self.chosen = match (self.chosen, down) {
-                    _ if last == 0 => None,
-                    (None, true) => Some(0),
-                    (None, false) => Some(last - 1),
-                    (Some(at), true) => Some(at + 1).filter(|at| *at < last),
-                    (Some(at), false) => at.checked_sub(1),
-                };
-                return Pressed::Moved;
-            }
-            KeyCode::Backspace if self.input.text.is_empty() => return Pressed::Kept,
-            _ => {}
-        }
-        self.chosen = None;
-        if self.input.press(key) {
-            Pressed::Changed
-        } else {
-            Pressed::Moved
-        }
-    }
-
-    pub fn paste(&mut self, text: &str) {
-        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        self.input.insert(&text);
-        self.chosen = None;
+    /// Goes to the next completion, or the one before.
+    fn step(&mut self, down: bool) {
+        let last = self.completions.len().min(SHOWN);
+        self.chosen = match (self.chosen, down) {
+            _ if last == 0 => None,
+            (None, true) => Some(0),
+            (None, false) => Some(last - 1),
+            (Some(at), true) => Some(at + 1).filter(|at| *at < last),
+            (Some(at), false) => at.checked_sub(1),
+        };
     }
 
     /// Takes over completions, unless the line has changed since.
-    pub fn take(&mut self, text: String, completions: Vec<Completion>) {
+    fn take(&mut self, text: String, completions: Vec<Completion>) {
         if text == self.input.text {
             self.completions = completions;
             self.completed = text;
@@ -151,9 +133,67 @@ impl FilterLine {
         }
         start
     }
+}
+
+impl Overlay for FilterLine {
+    fn press(&mut self, key: KeyEvent, shared: &mut Shared) -> bool {
+        match key.code {
+            KeyCode::Esc => {
+                let before = std::mem::take(&mut self.before);
+                let request = shared.workspace.come_back(before, self.place);
+                shared.ask(request);
+                return false;
+            }
+            KeyCode::Backspace | KeyCode::Enter if key.code == KeyCode::Enter || self.input.text.is_empty() => {
+                if key.code == KeyCode::Enter && self.chosen.is_some() {
+                    self.complete();
+                }
+                self.show(shared);
+                shared.workspace.keep(std::mem::take(&mut self.before));
+                return false;
+            }
+            KeyCode::Down | KeyCode::Up => {
+                self.step(key.code == KeyCode::Down);
+                self.ask_completions(shared);
+                return true;
+            }
+            _ => {}
+        }
+        let has_changed = match key.code {
+            KeyCode::Tab => self.complete(),
+            _ => {
+                self.chosen = None;
+                self.input.press(key)
+            }
+        };
+        if has_changed {
+            self.show(shared);
+        } else {
+            self.ask_completions(shared);
+        }
+        true
+    }
+
+    fn paste(&mut self, text: &str, shared: &mut Shared) {
+        self.input.insert(text);
+        self.chosen = None;
+        self.show(shared);
+    }
+
+    fn hear(&mut self, event: &Event, _: &mut Shared) -> bool {
+        if let Event::Worker(Reply::Completions { text, list }) = event {
+            self.take(text.clone(), list.clone());
+        }
+        true
+    }
 
     /// Draws the line, and below it the completions above whatever stands there.
-    pub fn draw(&self, canvas: &mut Canvas, place: Rect) {
+    fn draw(&self, canvas: &mut Canvas, shared: &Shared, below: &dyn Screen) {
+        let area = canvas.area();
+        let place = match below.on() {
+            On::Browse => browse::places(area, shared).filter,
+            _ => Rect { height: 1, ..area },
+        };
         let mut line = canvas.at(place);
         line.clear();
         let room = line.width().saturating_sub(30).max(20);
@@ -224,6 +264,7 @@ pub fn chips<'t>(mut strip: Strip<'t>, filter: &Filter) -> Strip<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::theme::Theme;
 
     fn line_with(text: &str, words: &[(&str, Option<usize>)]) -> FilterLine {
         let mut line = FilterLine::new(View::default(), None);
@@ -241,28 +282,31 @@ mod tests {
 
     #[test]
     fn tab_completes_the_word_under_the_cursor() {
+        let mut shared = Shared::new(Theme::PLAIN, (80, 24));
         let mut line = line_with("wrong cat:\"computer s", &[("cat:\"computer science\"", Some(3))]);
-        assert_eq!(line.press(KeyCode::Tab.into()), Pressed::Changed);
+        line.press(KeyCode::Tab.into(), &mut shared);
         assert_eq!(line.input.text, "wrong cat:\"computer science\" ");
         let mut line = line_with("ca", &[("cat:", None)]);
-        line.press(KeyCode::Tab.into());
+        line.press(KeyCode::Tab.into(), &mut shared);
         assert_eq!(line.input.text, "cat:");
     }
 
     #[test]
     fn arrows_choose_among_the_completions() {
+        let mut shared = Shared::new(Theme::PLAIN, (80, 24));
         let mut line = line_with("cat:", &[("cat:law", Some(2)), ("cat:math", Some(1))]);
-        line.press(KeyCode::Down.into());
-        line.press(KeyCode::Down.into());
-        assert_eq!(line.press(KeyCode::Enter.into()), Pressed::Kept);
+        line.press(KeyCode::Down.into(), &mut shared);
+        line.press(KeyCode::Down.into(), &mut shared);
+        assert!(!line.press(KeyCode::Enter.into(), &mut shared));
         assert_eq!(line.input.text, "cat:math ");
     }
 
     #[test]
     fn completions_for_an_older_text_do_nothing() {
+        let mut shared = Shared::new(Theme::PLAIN, (80, 24));
         let mut line = line_with("cat:", &[("cat:law", Some(2))]);
-        line.press(KeyCode::Char('m').into());
-        assert_eq!(line.press(KeyCode::Tab.into()), Pressed::Moved);
+        line.press(KeyCode::Char('m').into(), &mut shared);
+        assert!(line.press(KeyCode::Tab.into(), &mut shared));
         assert_eq!(line.input.text, "cat:m");
     }
 }

@@ -1,32 +1,17 @@
 //! A list to choose from by typing a few letters: categories, columns, causes, and the keys themselves.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use unicode_width::UnicodeWidthStr;
 
 use crate::text::thousands;
 use crate::tui::canvas::{Canvas, middle};
+use crate::tui::event::Event;
+use crate::tui::screen::{Mouse, Overlay, Screen};
+use crate::tui::shared::{Choice, Shared};
 use crate::tui::theme::Role;
 use crate::tui::widgets::{Cursor, Input};
-use crate::tui::worker::Sort;
-
-/// What choosing an entry does.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Choice {
-    #[default]
-    Nothing,
-    /// Replaces the filter words of these kinds by this word; `None` takes them away.
-    Replace(&'static [&'static str], Option<String>),
-    /// Adds a word to the filter.
-    Add(String),
-    Sort(Sort),
-    /// Compares with another run that is open, by its place.
-    Compare(usize),
-    /// Opens a run and compares with it.
-    CompareFile(std::path::PathBuf),
-    /// Presses a key.
-    Press(&'static str),
-}
+use crate::tui::worker::Reply;
 
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
@@ -51,21 +36,13 @@ pub enum Kind {
 
 #[derive(Debug)]
 pub struct Picker {
-    pub kind: Kind,
+    kind: Kind,
     title: String,
     entries: Vec<Entry>,
     input: Input,
     cursor: Cursor,
     /// Columns of the labels.
     label: usize,
-}
-
-/// What a key did to the picker.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Pressed {
-    Open,
-    Closed,
-    Chosen(Choice),
 }
 
 impl Picker {
@@ -94,7 +71,7 @@ impl Picker {
     }
 
     /// Exchanges the entries, keeping what was typed.
-    pub fn refill(&mut self, entries: Vec<Entry>) {
+    fn refill(&mut self, entries: Vec<Entry>) {
         let fresh = Picker::new(self.kind, &self.title, entries);
         self.entries = fresh.entries;
         self.label = fresh.label;
@@ -129,38 +106,6 @@ impl Picker {
         fitting.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    pub fn press(&mut self, key: KeyEvent) -> Pressed {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        let count = self.fitting().len();
-        match key.code {
-            KeyCode::Esc => return Pressed::Closed,
-            KeyCode::Char('c') if control => return Pressed::Closed,
-            KeyCode::Enter => {
-                let typed = self.input.text.trim();
-                return match self.fitting().get(self.cursor.at) {
-                    Some(entry) => Pressed::Chosen(entry.choice.clone()),
-                    None if self.kind == Kind::Runs && !typed.is_empty() => {
-                        Pressed::Chosen(Choice::CompareFile(typed.into()))
-                    }
-                    None => Pressed::Open,
-                };
-            }
-            KeyCode::Down | KeyCode::Tab => self.cursor.step(1, count),
-            KeyCode::Up | KeyCode::BackTab => self.cursor.step(-1, count),
-            KeyCode::Char('n') if control => self.cursor.step(1, count),
-            KeyCode::Char('p') if control => self.cursor.step(-1, count),
-            KeyCode::PageDown => self.cursor.step(10, count),
-            KeyCode::PageUp => self.cursor.step(-10, count),
-            KeyCode::Backspace if self.input.text.is_empty() => return Pressed::Closed,
-            _ => {
-                if self.input.press(key) {
-                    self.cursor = Cursor::default();
-                }
-            }
-        }
-        Pressed::Open
-    }
-
     fn place(&self, area: Rect) -> Rect {
         let width = match self.kind {
             Kind::Keys => 100,
@@ -170,30 +115,90 @@ impl Picker {
         middle(area, (width, (self.entries.len() + 4).min(room).max(8)))
     }
 
-    /// Chooses what is clicked.
-    pub fn click(&mut self, area: Rect, x: u16, y: u16) -> Pressed {
-        let place = self.place(area);
-        if !place.contains((x, y).into()) {
-            return Pressed::Closed;
+    /// Why there is nothing to choose.
+    fn nothing(&self) -> &'static str {
+        match self.kind {
+            Kind::Runs if self.entries.is_empty() => "no other run is open: type a path, ⏎ opens it",
+            _ => "nothing fits",
         }
-        let Some(row) = usize::from(y).checked_sub(usize::from(place.y) + 3) else {
-            return Pressed::Open;
-        };
+    }
+}
+
+/// Picks: takes what is chosen and closes.
+fn choose(shared: &mut Shared, choice: &Choice) -> bool {
+    shared.choose(choice.clone());
+    false
+}
+
+impl Overlay for Picker {
+    fn press(&mut self, key: KeyEvent, shared: &mut Shared) -> bool {
+        let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let fitting = self.fitting();
+        let count = fitting.len();
+        match key.code {
+            KeyCode::Esc => return false,
+            KeyCode::Enter => {
+                let typed = self.input.text.trim();
+                return match fitting.get(self.cursor.at) {
+                    Some(entry) => choose(shared, &entry.choice),
+                    None if self.kind == Kind::Runs && !typed.is_empty() => {
+                        choose(shared, &Choice::CompareFile(typed.into()))
+                    }
+                    None => true,
+                };
+            }
+            KeyCode::Down | KeyCode::Tab => self.cursor.step(1, count),
+            KeyCode::Up | KeyCode::BackTab => self.cursor.step(-1, count),
+            KeyCode::Char('n') if control => self.cursor.step(1, count),
+            KeyCode::Char('p') if control => self.cursor.step(-1, count),
+            KeyCode::PageDown => self.cursor.step(10, count),
+            KeyCode::PageUp => self.cursor.step(-10, count),
+            KeyCode::Backspace if self.input.text.is_empty() => return false,
+            _ => {
+                if self.input.press(key) {
+                    self.cursor = Cursor::default();
+                }
+            }
+        }
+        true
+    }
+
+    fn paste(&mut self, text: &str, _: &mut Shared) {
+        self.input.insert(text);
+        self.cursor = Cursor::default();
+    }
+
+    fn mouse(&mut self, at: Position, mouse: Mouse, shared: &mut Shared) -> bool {
+        let (place, fitting) = (self.place(shared.area), self.fitting());
+        if let Mouse::Wheel(by) = mouse {
+            let count = fitting.len();
+            self.cursor.step(by, count);
+            return true;
+        }
+        if !place.contains(at) {
+            return false;
+        }
+        let Some(row) = at.y.checked_sub(place.y + 3) else {
+            return true;
+        };
         let mut cursor = self.cursor;
         cursor.settle(fitting.len(), usize::from(place.height.saturating_sub(4)));
-        match fitting.get(cursor.top + row) {
-            Some(entry) => Pressed::Chosen(entry.choice.clone()),
-            None => Pressed::Open,
+        let clicked = fitting.get(cursor.top + usize::from(row));
+        clicked.is_none_or(|entry| choose(shared, &entry.choice))
+    }
+
+    fn hear(&mut self, event: &Event, shared: &mut Shared) -> bool {
+        match (event, self.kind) {
+            (Event::Worker(Reply::Counted { report, subjects, .. }), Kind::Category) => {
+                self.refill(shared.counted(report, subjects));
+            }
+            (Event::SavedRuns(saved), Kind::Runs) if !saved.is_empty() => self.refill(shared.run_entries()),
+            _ => {}
         }
+        true
     }
 
-    pub fn wheel(&mut self, by: isize) {
-        let count = self.fitting().len();
-        self.cursor.step(by, count);
-    }
-
-    pub fn draw(&self, canvas: &mut Canvas) {
+    fn draw(&self, canvas: &mut Canvas, _: &Shared, _: &dyn Screen) {
         let fitting = self.fitting();
         let action = if self.kind == Kind::Keys { "presses" } else { "takes" };
         let remark = format!("type to narrow · {} {action} · Esc", canvas.theme.key_name("⏎"));
@@ -237,26 +242,17 @@ impl Picker {
                 .text(count)
         });
     }
-
-    /// Why there is nothing to choose.
-    fn nothing(&self) -> &'static str {
-        match self.kind {
-            Kind::Runs if self.entries.is_empty() => "no other run is open: type a path, ⏎ opens it",
-            _ => "nothing fits",
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::theme::Theme;
 
     fn picker(labels: &[&str]) -> Picker {
         let entry = |label: &&str| Entry {
             label: (*label).to_owned(),
-            detail: String::new(),
-            count: None,
-            choice: Choice::Add((*label).to_owned()),
+            choice: Choice::Press("m"),
             ..Entry::default()
         };
         Picker::new(Kind::Category, "x", labels.iter().map(entry).collect())
@@ -264,23 +260,23 @@ mod tests {
 
     #[test]
     fn typing_narrows_and_what_begins_so_comes_first() {
+        let mut shared = Shared::new(Theme::PLAIN, (80, 24));
         let mut picker = picker(&["professional law", "outlaws", "law", "math"]);
         for c in "law".chars() {
-            picker.press(KeyCode::Char(c).into());
+            picker.press(KeyCode::Char(c).into(), &mut shared);
         }
         let labels: Vec<&str> = picker.fitting().iter().map(|entry| entry.label.as_str()).collect();
         assert_eq!(labels, ["law", "professional law", "outlaws"]);
-        assert_eq!(
-            picker.press(KeyCode::Enter.into()),
-            Pressed::Chosen(Choice::Add("law".into()))
-        );
+        assert!(!picker.press(KeyCode::Enter.into(), &mut shared));
+        assert_eq!(shared.next.len(), 1, "what was chosen is done");
     }
 
     #[test]
     fn enter_on_nothing_stays_and_escape_closes() {
+        let mut shared = Shared::new(Theme::PLAIN, (80, 24));
         let mut picker = picker(&["law"]);
-        picker.press(KeyCode::Char('z').into());
-        assert_eq!(picker.press(KeyCode::Enter.into()), Pressed::Open);
-        assert_eq!(picker.press(KeyCode::Esc.into()), Pressed::Closed);
+        picker.press(KeyCode::Char('z').into(), &mut shared);
+        assert!(picker.press(KeyCode::Enter.into(), &mut shared));
+        assert!(!picker.press(KeyCode::Esc.into(), &mut shared));
     }
 }

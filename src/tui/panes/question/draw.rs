@@ -10,7 +10,7 @@ use crate::tui::reading::Reading;
 use crate::tui::snapshot::{Snapshot, pick_text};
 use crate::tui::strip::Strip;
 use crate::tui::theme::Role;
-use crate::tui::widgets::{Extent, Input};
+use crate::tui::widgets::Extent;
 use crate::tui::workspace::Workspace;
 
 use super::super::Around;
@@ -20,8 +20,7 @@ use super::scroll::{prompt_area, prompt_lines};
 use super::{Places, Question};
 
 impl Question {
-    /// `note` is the note on the row while it is typed.
-    pub fn draw(&self, canvas: &mut Canvas, around: &Around, note: Option<&Input>) {
+    pub(super) fn draw_all(&self, canvas: &mut Canvas, around: &Around) {
         let workspace = around.workspace;
         let Some(snapshot) = workspace.snapshot.as_deref() else {
             return;
@@ -57,12 +56,6 @@ impl Question {
             self.draw_outputs(&mut outputs, snapshot, around);
         }
         draw_remarks(canvas, &places, (row, record), around.workspace);
-        if let Some(input) = note {
-            let mut place = canvas.at(places.note_line());
-            let room = place.width().saturating_sub(10);
-            place.clear();
-            place.line(0, input.onto(place.strip().dim(" note: "), room));
-        }
     }
 
     fn draw_question(&self, canvas: &mut Canvas, places: &Places, around: &Around) {

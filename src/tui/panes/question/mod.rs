@@ -2,6 +2,7 @@
 
 mod draw;
 mod options;
+mod screen;
 mod scroll;
 
 use ratatui::layout::{Constraint, Layout, Rect};
