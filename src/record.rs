@@ -39,61 +39,99 @@ impl Finish {
     }
 }
 
-/// One answer: a row of a trace. The first eleven columns are those of the public five-attempt trace sets.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Record {
-    pub question_id: i64,
-    /// 0-based; by default seed = 42 + attempt.
-    pub attempt: i64,
-    pub category: String,
-    /// Exactly as sent.
-    pub prompt: String,
-    /// The whole completion; empty for cloze.
-    pub reasoning: String,
-    /// A letter, or [`INVALID`].
-    pub pick: String,
-    /// The gold letter.
-    pub answer: String,
-    pub correct: bool,
-    /// Unicode code points of `reasoning`, as Python counts.
-    pub reasoning_chars: i64,
-    pub doc_hash: String,
-    pub prompt_hash: String,
-
-    /// `mmlu`, `mmlu_pro`, or a user's own set; empty where a foreign file does not say.
-    pub benchmark: String,
-    /// Equals `category` for mmlu_pro.
-    pub subject: String,
-    pub question: String,
-    pub options: Vec<String>,
-    /// The source row as JSON, key order kept: hashes and the harness export need it.
-    pub doc: Option<String>,
-    pub target_hash: String,
-    /// The question's place within its subject's split, as the harness numbers.
-    pub doc_id: Option<i64>,
-    pub seed: Option<i64>,
-    pub finish: Option<Finish>,
-    pub prompt_tokens: Option<i64>,
-    pub output_tokens: Option<i64>,
-    /// Log-likelihood of each option (natural log).
-    #[serde(default, with = "floats")]
-    pub logprobs: Option<Vec<f32>>,
-    pub greedy: Option<Vec<bool>>,
-    /// The texts that were scored, delimiter included (` A`, ` Paris`).
-    #[serde(default)]
-    pub continuations: Option<Vec<String>>,
-    /// Token count of each continuation.
-    #[serde(default)]
-    pub continuation_tokens: Option<Vec<i64>>,
-    /// Share of all probability that fell on the letters.
-    #[serde(default, with = "floats")]
-    pub letter_mass: Option<f32>,
-    pub top_token: Option<String>,
-    /// `truncated`, `nan`, `gold_conflict`, `too_long`, `error`, ...
-    pub flags: Vec<String>,
-    #[serde(with = "floats")]
-    pub seconds: f32,
+/// The columns of a record in the order of its file: what each holds, its name, its type. All that goes over every column
+/// is made of this table: [`Record`], its parquet columns, its reading from JSON and tables, and the table in README.
+macro_rules! columns {
+    ($visit:ident) => {
+        $visit! {
+            /// The question's number in its set.
+            question_id: i64,
+            /// 0-based; by default seed = 42 + attempt.
+            attempt: i64,
+            /// The MMLU-Pro category, or the MMLU category of the subject.
+            category: String,
+            /// Exactly as sent.
+            prompt: String,
+            /// The whole completion; empty for cloze.
+            reasoning: String,
+            /// A letter, or `[invalid]`.
+            pick: String,
+            /// The gold letter.
+            answer: String,
+            /// Whether the pick is the gold.
+            correct: bool,
+            /// Unicode code points of `reasoning`, as Python counts.
+            reasoning_chars: i64,
+            /// The harness's hash of the row.
+            doc_hash: String,
+            /// The harness's hash of the prompt.
+            prompt_hash: String,
+            /// `mmlu`, `mmlu_pro`, or a user's own set; empty where a foreign file does not say.
+            benchmark: String,
+            /// Equals `category` for MMLU-Pro.
+            subject: String,
+            /// The question's text.
+            question: String,
+            /// The options' texts.
+            options: Vec<String>,
+            /// The source row as JSON, key order kept: hashes and the harness export need it.
+            doc: Option<String>,
+            /// The harness's hash of the gold.
+            target_hash: String,
+            /// The question's place within its subject's split, as the harness numbers.
+            doc_id: Option<i64>,
+            /// What the sampling began from.
+            seed: Option<i64>,
+            /// Why the completion ended: `eos`, `stop`, `length` or `error`.
+            finish: Option<Finish>,
+            /// Tokens of the prompt.
+            prompt_tokens: Option<i64>,
+            /// Tokens of the completion.
+            output_tokens: Option<i64>,
+            /// Log-likelihood of each option (natural log).
+            #[serde(default, with = "floats")]
+            logprobs: Option<Vec<f32>>,
+            /// Whether each continuation is what greedy decoding gives.
+            greedy: Option<Vec<bool>>,
+            /// The texts that were scored, delimiter included (` A`, ` Paris`).
+            #[serde(default)]
+            continuations: Option<Vec<String>>,
+            /// Token count of each continuation.
+            #[serde(default)]
+            continuation_tokens: Option<Vec<i64>>,
+            /// Share of all probability that fell on the letters.
+            #[serde(default, with = "floats")]
+            letter_mass: Option<f32>,
+            /// The likeliest next token.
+            top_token: Option<String>,
+            /// `truncated`, `nan`, `gold_conflict`, `too_long`, `error`, ...
+            flags: Vec<String>,
+            /// This answer's share of the work, in seconds.
+            #[serde(with = "floats")]
+            seconds: f32,
+        }
+    };
 }
+pub(crate) use columns;
+
+macro_rules! record {
+    ($(#[doc = $about:literal] $(#[$serde:meta])? $name:ident: $kind:ty,)*) => {
+        /// One answer: a row of a trace. The first eleven columns are those of the public five-attempt trace sets.
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        pub struct Record {
+            $(#[doc = $about] $(#[$serde])? pub $name: $kind,)*
+        }
+
+        impl Record {
+            /// Each column's name, its type and what it holds.
+            pub const COLUMNS: &[(&str, &str, &str)] = &[$((stringify!($name), stringify!($kind), $about)),*];
+        }
+    };
+}
+columns!(record);
+
+/// How many columns, the first, are those of the public five-attempt trace sets.
+pub const PUBLIC_COLUMNS: usize = 11;
 
 /// Floats in JSON: NaN and the infinities by the names that Python's `json` has for them, as texts. A null in a list, as
 /// older journals have it, is NaN.
@@ -343,6 +381,28 @@ mod tests {
             "{scores:?}"
         );
         assert!(serde_json::from_str::<Record>(&line.replace("\"-Infinity\"", "\"much\"")).is_err());
+    }
+
+    #[test]
+    fn readme_has_the_table_of_the_columns() {
+        let table: String = Record::COLUMNS
+            .iter()
+            .fold(String::new(), |table, (name, kind, about)| {
+                let kind = kind.replace(' ', "");
+                let (kind, or_null) = match kind.strip_prefix("Option<") {
+                    Some(kind) => (kind.trim_end_matches('>'), ", or null"),
+                    None => (kind.trim_end_matches('>'), ""),
+                };
+                let (list, kind) = kind.strip_prefix("Vec<").map_or(("", kind), |kind| ("list of ", kind));
+                let kind = match kind {
+                    "i64" => "int64",
+                    "f32" => "float32",
+                    "bool" => "bool",
+                    _ => "text",
+                };
+                table + &format!("| `{name}` | {list}{kind}{or_null} | {} |\n", about.trim())
+            });
+        assert!(include_str!("../README.md").contains(&table), "README lacks:\n{table}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::files::{benchmark_folder, parts_of, split_files, stem};
 use super::own::fill_own;
 use super::questions::questions;
 use super::slice::fingerprint;
-use super::table::{Row, ending, mmlu_rows, parse_json_rows, read_cells, read_rows};
+use super::table::{Row, ending, mmlu_rows, parse_json_rows, plain_columns, read_cells, read_rows};
 use super::wash::wash;
 use super::{Benchmark, Dataset, Form, Question, Washed};
 use crate::files;
@@ -51,6 +51,8 @@ impl DataSource {
 pub(super) struct Rows {
     pub file: String,
     pub rows: Vec<Row>,
+    /// Columns that are hashed by their plain text.
+    pub plain: Vec<String>,
 }
 
 /// Rows that are told one by one where none is left.
@@ -177,6 +179,7 @@ fn embedded_rows(benchmark: &Benchmark, names: &[&str]) -> Result<(Rows, Rows)> 
         Ok(Rows {
             rows: parse_json_rows(text, &file)?,
             file,
+            plain: Vec::new(),
         })
     };
     let text = if names[0] == "test" {
@@ -221,7 +224,7 @@ fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str], gold_base: Opti
             .and_then(|cell| cell.as_str())
             .is_some_and(|name| names.contains(&name.trim()))
     };
-    let Rows { file, rows } = rows;
+    let Rows { file, rows, plain } = rows;
     let (asked, rest): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| is_in(row, names));
     let examples = rest
         .into_iter()
@@ -233,8 +236,14 @@ fn load_file(dataset: &mut Dataset, path: &Path, names: &[&str], gold_base: Opti
     let examples = Rows {
         file: file.clone(),
         rows: examples,
+        plain: Vec::new(),
     };
-    fill_own(dataset, Rows { file, rows: asked }, Ok(examples), gold_base)
+    let asked = Rows {
+        file,
+        rows: asked,
+        plain,
+    };
+    fill_own(dataset, asked, Ok(examples), gold_base)
 }
 
 /// The examples in a folder, beside a file that is asked itself: the first split of them that can be read.
@@ -273,6 +282,7 @@ fn read_all(benchmark: &Benchmark, paths: &[PathBuf]) -> Result<Rows> {
         };
         if all.file.is_empty() {
             all.file = name;
+            all.plain = plain_columns(file, &rows)?;
         }
         all.rows.extend(rows);
     }

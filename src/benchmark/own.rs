@@ -38,6 +38,11 @@ pub(super) fn fill_own(
     gold_base: Option<i64>,
 ) -> Result<()> {
     dataset.form = Form::Custom;
+    if !rows.plain.is_empty() {
+        let plain = rows.plain.join(", ");
+        let note = format!("doc_hash is markbook's own: dates, times, decimals or bytes are hashed as text ({plain})");
+        dataset.notes.push(note);
+    }
     let main = Part::of(rows)?;
     let beside = match examples.and_then(|rows| {
         if rows.rows.is_empty() {
@@ -143,6 +148,7 @@ impl Inside {
             let rows = Rows {
                 file: format!("{}, column {column}", main.file),
                 rows: all,
+                plain: Vec::new(),
             };
             match Part::of(rows) {
                 Ok(part) => {

@@ -3,15 +3,13 @@
 
 use std::collections::HashSet;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use serde_json::Value;
 
 use super::table::Row;
 use crate::json::{float, odd_number, whole};
 use crate::rows::Cells;
 
-/// Gives each JSON row the columns that other rows have (as null), numbers of one column one type, and dates the form
-/// of Python's `datetime`.
+/// Gives each JSON row the columns that other rows have (as null), and numbers of one column one type.
 pub(super) fn type_json(rows: &mut [Row]) {
     let columns = all_columns(rows);
     let is_whole = |row: &Row| row.cells.keys().eq(columns.iter());
@@ -49,8 +47,6 @@ enum Type {
     AsItIs,
     /// Whole numbers among floats are floats.
     Float,
-    /// Texts that all are dates are moments.
-    Moment,
     List(Box<Type>),
     Object(Vec<(String, Type)>),
 }
@@ -64,9 +60,6 @@ impl Type {
         if all(&is_number) {
             let is_mixed = cells.iter().any(|cell| is_float(cell)) && !all(&is_float);
             return if is_mixed { Type::Float } else { Type::AsItIs };
-        }
-        if all(&|cell| cell.as_str().is_some_and(|text| moment(text).is_some())) {
-            return Type::Moment;
         }
         if all(&Value::is_array) {
             let inner = Type::of(&mut cells.iter().filter_map(|cell| cell.as_array()).flatten());
@@ -108,7 +101,6 @@ impl Type {
                 Some(number) if number.is_finite() => float(number),
                 _ => odd.clone(),
             },
-            (Type::Moment, Value::String(text)) => moment(text).map_or_else(|| text.clone().into(), Value::from),
             (Type::List(inner), Value::Array(items)) => items.iter().map(|item| inner.give(item)).collect(),
             (Type::Object(parts), Value::Object(object)) => parts
                 .iter()
@@ -119,33 +111,23 @@ impl Type {
     }
 }
 
-/// A date as arrow's JSON reader knows it (`2024-01-31`, then a blank or `T` and a time to the second, then `Z` or a
-/// distance from UTC), as Python's `str` shows it.
-fn moment(text: &str) -> Option<String> {
-    let is_dated = text.len() >= 10 && text.is_ascii() && text.as_bytes()[4] == b'-' && text.as_bytes()[7] == b'-';
-    if !is_dated || !text.starts_with(|c: char| c.is_ascii_digit()) {
-        return None;
-    }
-    let (date, time) = text.split_at(10);
-    let shown = |moment: NaiveDateTime| moment.format("%Y-%m-%d %H:%M:%S").to_string();
-    let date = NaiveDate::parse_from_str(date, "%Y-%m-%d").ok()?;
-    let Some(time) = time.strip_prefix([' ', 'T']) else {
-        return time.is_empty().then(|| date.and_hms_opt(0, 0, 0).map(shown))?;
+/// The columns whose texts all are dates: Python's `datasets` would make moments of them, here they stay as they are.
+pub(super) fn dated_columns(rows: &[Row]) -> Vec<String> {
+    let is_dated = |text: &str| match text.as_bytes() {
+        [year @ .., b'-', _, _, b'-', _, _] => year.len() == 4 && year.iter().all(u8::is_ascii_digit),
+        _ => false,
     };
-    let (clock, zone) = time.find(['Z', '+', '-']).map_or((time, ""), |at| time.split_at(at));
-    let clock = match clock.len() {
-        2 => format!("{clock}:00:00"),
-        5 => format!("{clock}:00"),
-        8 => clock.to_owned(),
-        _ => return None,
-    };
-    let zone = match zone.len() {
-        0 | 1 => "+00:00".to_owned(),
-        3 => format!("{zone}:00"),
-        _ => zone.to_owned(),
-    };
-    let moment = DateTime::parse_from_str(&format!("{date} {clock} {zone}"), "%Y-%m-%d %H:%M:%S %z").ok()?;
-    Some(shown(moment.naive_utc()))
+    let mut columns = all_columns(rows);
+    columns.retain(|column| {
+        let mut cells = rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .filter(|cell| !cell.is_null())
+            .peekable();
+        let begins = |cell: &Value| cell.as_str().is_some_and(|text| text.get(..10).is_some_and(is_dated));
+        cells.peek().is_some() && cells.all(begins)
+    });
+    columns
 }
 
 /// What pandas takes for no value.
@@ -285,25 +267,5 @@ mod tests {
         }
         let header: Vec<String> = ["x", "", "x", "x.1"].map(str::to_owned).into();
         assert_eq!(pandas_names(&header), ["x", "Unnamed: 1", "x.2", "x.1"]);
-    }
-
-    #[test]
-    fn dates_are_what_arrow_takes_for_dates() {
-        for (text, expected) in [
-            ("2031-05-06", Some("2031-05-06 00:00:00")),
-            ("2031-05-06 07", Some("2031-05-06 07:00:00")),
-            ("2031-05-06T07:08Z", Some("2031-05-06 07:08:00")),
-            ("2031-05-06T07:08:09+02:00", Some("2031-05-06 05:08:09")),
-            ("2031-05-06T23:08:09-0130", Some("2031-05-07 00:38:09")),
-            ("2031-05-06T07:08:09.5", None),
-            ("2031-13-06", None),
-            ("2031-05-06 ", None),
-            ("2031-5-6", None),
-            ("+031-05-06", None),
-            ("soon", None),
-            ("２０３１-05", None),
-        ] {
-            assert_eq!(moment(text).as_deref(), expected, "{text}");
-        }
     }
 }

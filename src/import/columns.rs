@@ -15,7 +15,7 @@ use super::suggest::{help, listed};
 use super::values::{self, Said, Values};
 use crate::benchmark::hash::hash_text;
 use crate::extract::argmax::argmax_first;
-use crate::record::{Finish, Record, letter};
+use crate::record::{Finish, PUBLIC_COLUMNS, Record, letter};
 use crate::rows::Cells;
 use crate::rows::names::COLUMNS;
 use crate::rows::naming::lone_letter;
@@ -339,7 +339,7 @@ impl Columns {
 
     /// A row with the columns of the public five-attempt sets, or with all of ours.
     fn own_row(&self, row: &Object) -> Option<Record> {
-        let is_ours = crate::parquet::PUBLIC_COLUMNS.iter().all(|column| row.has(column));
+        let is_ours = Record::COLUMNS[..PUBLIC_COLUMNS].iter().all(|(name, ..)| row.has(name));
         (is_ours
             && self
                 .map

@@ -3,8 +3,8 @@
 //! The first eleven columns are those of the public five-attempt trace sets, same names and types; ours follow. Rows
 //! stand by question, then attempt, in row groups of about 2,000, zstd.
 
+mod cells;
 mod open;
-mod python;
 mod read;
 mod rows;
 mod source;
@@ -14,27 +14,12 @@ mod write;
 
 pub use open::{open, open_bytes, peek};
 pub use read::{columns, each_record, is_trace, read_records};
-pub use rows::{each_parquet_row, read_parquet};
+pub use rows::{each_parquet_row, plain_columns, read_parquet};
 pub use source::Source;
 pub use write::{Order, write_each, write_records};
 
 /// What is told of a file whose pages make the reader panic.
 const DAMAGED: &str = "the parquet file is damaged";
-
-/// The columns of the public five-attempt trace sets.
-pub const PUBLIC_COLUMNS: [&str; 11] = [
-    "question_id",
-    "attempt",
-    "category",
-    "prompt",
-    "reasoning",
-    "pick",
-    "answer",
-    "correct",
-    "reasoning_chars",
-    "doc_hash",
-    "prompt_hash",
-];
 
 #[cfg(test)]
 mod tests {
@@ -106,6 +91,26 @@ mod tests {
             read.iter().map(|r| &**r).collect::<Vec<_>>(),
             several.iter().map(|r| &records[*r]).collect::<Vec<_>>()
         );
+    }
+
+    #[test]
+    fn the_public_columns_stand_first_and_are_never_null() {
+        let schema = write::schema();
+        let public: Vec<String> = schema.fields()[..crate::record::PUBLIC_COLUMNS]
+            .iter()
+            .map(|field| format!("{} {} {}", field.name(), field.data_type(), field.is_nullable()))
+            .collect();
+        let names =
+            "question_id attempt category prompt reasoning pick answer correct reasoning_chars doc_hash prompt_hash";
+        let kinds = "Int64 Int64 Utf8 Utf8 Utf8 Utf8 Utf8 Boolean Int64 Utf8 Utf8";
+        let wanted = names.split(' ').zip(kinds.split(' '));
+        assert_eq!(
+            public,
+            wanted
+                .map(|(name, kind)| format!("{name} {kind} false"))
+                .collect::<Vec<_>>()
+        );
+        assert_eq!(schema.fields().len(), crate::record::Record::COLUMNS.len());
     }
 
     #[test]

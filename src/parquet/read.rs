@@ -1,21 +1,21 @@
 //! A parquet file with its metadata read once, and its rows as whole records.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{Array, AsArray, BooleanArray, Int64Array, RecordBatch, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float32Type, Int64Type};
+use arrow::datatypes::DataType;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
 };
 
 use super::DAMAGED;
+use super::cells::{Cell, typed};
 use super::source::Source;
 use crate::guard::guarded;
-use crate::record::{Finish, INVALID, Record};
+use crate::record::{Finish, INVALID, Record, columns, split_prompt};
 
 /// Rows that are decoded together.
 const TOGETHER: usize = 256;
@@ -123,22 +123,6 @@ pub(super) fn flag_column(batch: &RecordBatch, name: &str) -> Result<Option<Bool
     Ok(typed(batch, name, &DataType::Boolean)?.map(|array| array.as_boolean().clone()))
 }
 
-fn typed(batch: &RecordBatch, name: &str, kind: &DataType) -> Result<Option<ArrayRef>> {
-    let Some(array) = batch.column_by_name(name) else {
-        return Ok(None);
-    };
-    if array.data_type() == kind {
-        return Ok(Some(Arc::clone(array)));
-    }
-    let cast = cast(array, kind).with_context(|| {
-        format!(
-            "column `{name}` holds {}, which does not turn into {kind}",
-            array.data_type()
-        )
-    })?;
-    Ok(Some(cast))
-}
-
 /// The columns of a parquet file and its row count.
 pub fn columns(path: &Path) -> Result<(Vec<String>, usize)> {
     let table = Table::new(&path.display().to_string(), Source::open(path)?)?;
@@ -179,147 +163,47 @@ pub(super) fn list_at(batch: &RecordBatch, name: &str, at: usize) -> Vec<String>
     }
 }
 
-/// Every row of a batch as a whole record.
+macro_rules! take {
+    ($(#[doc = $about:literal] $(#[$serde:meta])? $name:ident: $kind:ty,)*) => {
+        fn columns_of(batch: &RecordBatch) -> Result<Vec<Record>> {
+            let mut records = vec![Record::default(); batch.num_rows()];
+            $(for (record, cell) in records.iter_mut().zip(<$kind as Cell>::read(batch, stringify!($name))?) {
+                record.$name = cell;
+            })*
+            Ok(records)
+        }
+    };
+}
+columns!(take);
+
+/// Every row of a batch as a whole record: what it does not say itself follows from the rest.
 pub(super) fn records_of(batch: &RecordBatch) -> Result<Vec<Record>> {
-    let text = |name: &str| text_column(batch, name);
-    let columns = (
-        text("category")?,
-        text("prompt")?,
-        text("reasoning")?,
-        text("pick")?,
-        text("answer")?,
-        text("doc_hash")?,
-        text("prompt_hash")?,
-        text("benchmark")?,
-        text("subject")?,
-        text("question")?,
-        text("doc")?,
-        text("target_hash")?,
-        text("finish")?,
-        text("top_token")?,
-    );
-    let (
-        category,
-        prompt,
-        reasoning,
-        pick,
-        answer,
-        doc_hash,
-        prompt_hash,
-        benchmark,
-        subject,
-        question,
-        doc,
-        target_hash,
-        finish,
-        top_token,
-    ) = columns;
-    let ids = number_column(batch, "question_id")?;
-    let attempts = number_column(batch, "attempt")?;
-    let chars = number_column(batch, "reasoning_chars")?;
-    let seeds = number_column(batch, "seed")?;
-    let doc_ids = number_column(batch, "doc_id")?;
-    let prompt_tokens = number_column(batch, "prompt_tokens")?;
-    let output_tokens = number_column(batch, "output_tokens")?;
     let correct = flag_column(batch, "correct")?;
-    let own = |array: &Option<StringArray>, at: usize| text_at(array.as_ref(), at).unwrap_or_default().to_owned();
-    let maybe = |array: &Option<StringArray>, at: usize| text_at(array.as_ref(), at).map(str::to_owned);
-    let mut records = Vec::with_capacity(batch.num_rows());
-    for at in 0..batch.num_rows() {
-        let mut record = Record {
-            question_id: number_at(ids.as_ref(), at).unwrap_or(0),
-            attempt: number_at(attempts.as_ref(), at).unwrap_or(0),
-            category: own(&category, at),
-            prompt: own(&prompt, at),
-            reasoning: own(&reasoning, at),
-            pick: maybe(&pick, at)
-                .filter(|pick| !pick.is_empty())
-                .unwrap_or_else(|| INVALID.to_owned()),
-            answer: own(&answer, at),
-            correct: false,
-            reasoning_chars: 0,
-            doc_hash: own(&doc_hash, at),
-            prompt_hash: own(&prompt_hash, at),
-            benchmark: own(&benchmark, at),
-            subject: maybe(&subject, at).unwrap_or_else(|| own(&category, at)),
-            question: own(&question, at),
-            options: list_at(batch, "options", at),
-            doc: maybe(&doc, at),
-            target_hash: own(&target_hash, at),
-            doc_id: number_at(doc_ids.as_ref(), at),
-            seed: number_at(seeds.as_ref(), at),
-            finish: text_at(finish.as_ref(), at).and_then(Finish::from_name),
-            prompt_tokens: number_at(prompt_tokens.as_ref(), at),
-            output_tokens: number_at(output_tokens.as_ref(), at),
-            logprobs: floats_at(batch, "logprobs", at),
-            greedy: flags_at(batch, "greedy", at),
-            continuations: texts_at(batch, "continuations", at),
-            continuation_tokens: numbers_at(batch, "continuation_tokens", at),
-            letter_mass: float_at(batch, "letter_mass", at),
-            top_token: maybe(&top_token, at),
-            flags: list_at(batch, "flags", at),
-            seconds: float_at(batch, "seconds", at).unwrap_or(0.0),
-        };
-        record.correct = correct
-            .as_ref()
-            .filter(|correct| correct.is_valid(at))
-            .map_or_else(|| record.pick == record.answer, |correct| correct.value(at));
-        record.reasoning_chars =
-            number_at(chars.as_ref(), at).unwrap_or_else(|| record.reasoning.chars().count() as i64);
-        if question.is_none() {
-            let parts = crate::record::split_prompt(&record.prompt);
+    let chars = number_column(batch, "reasoning_chars")?;
+    let has_question = batch.column_by_name("question").is_some();
+    let mut records = columns_of(batch)?;
+    for (at, record) in records.iter_mut().enumerate() {
+        if record.pick.is_empty() {
+            INVALID.clone_into(&mut record.pick);
+        }
+        if record.subject.is_empty() {
+            record.subject.clone_from(&record.category);
+        }
+        if correct.as_ref().is_none_or(|correct| correct.is_null(at)) {
+            record.correct = record.pick == record.answer;
+        }
+        if number_at(chars.as_ref(), at).is_none() {
+            record.reasoning_chars = record.reasoning.chars().count() as i64;
+        }
+        if !has_question {
+            let parts = split_prompt(&record.prompt);
             record.question = parts.question;
             if record.options.is_empty() {
                 record.options = parts.options;
             }
         }
-        records.push(record);
     }
     Ok(records)
-}
-
-fn float_at(batch: &RecordBatch, name: &str, at: usize) -> Option<f32> {
-    let array = typed(batch, name, &DataType::Float32).ok()??;
-    array
-        .is_valid(at)
-        .then(|| array.as_primitive::<Float32Type>().value(at))
-}
-
-fn floats_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<f32>> {
-    let list = batch.column_by_name(name)?.as_list_opt::<i32>()?;
-    if list.is_null(at) {
-        return None;
-    }
-    let items = cast(&list.value(at), &DataType::Float32).ok()?;
-    Some(items.as_primitive::<Float32Type>().values().to_vec())
-}
-
-fn texts_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<String>> {
-    let list = batch.column_by_name(name)?.as_list_opt::<i32>()?;
-    list.is_valid(at).then(|| list_at(batch, name, at))
-}
-
-fn numbers_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<i64>> {
-    let list = batch.column_by_name(name)?.as_list_opt::<i32>()?;
-    if list.is_null(at) {
-        return None;
-    }
-    let items = cast(&list.value(at), &DataType::Int64).ok()?;
-    Some(items.as_primitive::<Int64Type>().values().to_vec())
-}
-
-fn flags_at(batch: &RecordBatch, name: &str, at: usize) -> Option<Vec<bool>> {
-    let list = batch.column_by_name(name)?.as_list_opt::<i32>()?;
-    if list.is_null(at) {
-        return None;
-    }
-    Some(
-        list.value(at)
-            .as_boolean_opt()?
-            .iter()
-            .map(|flag| flag.unwrap_or(false))
-            .collect(),
-    )
 }
 
 /// Hands on the records of a file, whole, a few hundred in memory at a time. For runs; screens use [`open`].

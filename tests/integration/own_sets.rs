@@ -548,13 +548,20 @@ fn rows_are_hashed_as_the_harness_would_get_them() {
         ],
     );
     check(
-        &[",\"d\":\"2031-05-06\"", ",\"d\":\"2031-05-06T07:08:09Z\""],
-        &[&["\"d\": \"2031-05-06 00:00:00\""], &["\"d\": \"2031-05-06 07:08:09\""]],
-    );
-    check(
         &[",\"d\":\"2031-05-06\"", ",\"d\":\"soon\""],
         &[&["\"d\": \"2031-05-06\""], &["\"d\": \"soon\""]],
     );
+}
+
+#[test]
+fn a_set_with_dates_is_told_to_have_hashes_of_markbooks_own() {
+    let row =
+        |day: &str| format!("{{\"question\":\"q\",\"options\":[\"x\",\"y\"],\"answer\":\"A\",\"d\":\"{day}\"}}\n");
+    let notes = |days: [&str; 2]| own_set("mine.jsonl", &days.map(row).concat()).notes.join("\n");
+    let told = "doc_hash is markbook's own";
+    let dated = notes(["2031-05-06", "2031-05-06T07:08:09Z"]);
+    assert!(dated.contains(told) && dated.contains("(d)"), "{dated}");
+    assert!(!notes(["2031-05-06", "soon"]).contains(told));
 }
 
 #[test]
