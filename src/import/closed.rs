@@ -17,15 +17,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     head.rows
         .iter()
         .find(|row| row.has("question_id") && row.has("picks"))?;
-    Some(Sniffed {
-        format: "closed",
-        layout: Box::new(Closed),
-        shape: head.shape.clone(),
-        name: None,
-        split: None,
-        run: None,
-        manifest: None,
-    })
+    Some(Sniffed::new("closed", Closed, head.shape.clone()))
 }
 
 /// A list, also one written as text: `["A", "B"]`, `['A', 'B']` or `ABCDE`.
@@ -79,11 +71,7 @@ impl Layout for Closed {
             mark(&mut record);
             records.push(record);
         }
-        let differs = |column: &str, count: usize| {
-            row.get(column)
-                .and_then(Raw::int)
-                .is_some_and(|stated| stated != count as i64)
-        };
+        let differs = |column: &str, count: usize| row.int(column).is_some_and(|stated| stated != count as i64);
         let has_gold = letter_index(&base.answer).is_some();
         let is_off = (has_gold && differs("correct_count", records.iter().filter(|record| record.correct).count()))
             || differs(
@@ -115,16 +103,13 @@ impl Layout for Closed {
 
 fn base(row: &Object) -> Result<Record, RowError> {
     let category = row.text("category").or_else(|| row.text("subject")).unwrap_or_default();
-    let index = row
-        .get("answer_index")
-        .and_then(Raw::int)
-        .and_then(|index| usize::try_from(index).ok());
+    let index = row.int("answer_index").and_then(|index| usize::try_from(index).ok());
     let gold = row
         .first(&["answer", "gold", "target"])
         .map(Raw::shown)
         .or_else(|| Some(letter(index?)?.to_string()));
     Ok(Record {
-        question_id: row.get("question_id").and_then(Raw::int).ok_or("no question_id")?,
+        question_id: row.int("question_id").ok_or("no question_id")?,
         benchmark: row.text("benchmark").unwrap_or_else(|| {
             if row.has("category") {
                 "mmlu_pro".to_owned()

@@ -20,13 +20,8 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         return None;
     }
     Some(Sniffed {
-        format: "cloze",
-        layout: Box::new(Cloze),
-        shape: head.shape.clone(),
-        name: None,
         split: row.text("subject").filter(|subject| !subject.is_empty()),
-        run: None,
-        manifest: None,
+        ..Sniffed::new("cloze", Cloze, head.shape.clone())
     })
 }
 
@@ -64,11 +59,7 @@ impl Layout for Cloze {
     }
 
     fn kind(&self, tally: &Tally) -> String {
-        let subjects = if tally.files > 1 {
-            format!(", {} subjects", tally.files)
-        } else {
-            String::new()
-        };
+        let subjects = tally.several("subjects");
         format!("table of log-probabilities, one row an option{subjects}")
     }
 

@@ -120,13 +120,12 @@ fn sniff_rows(head: &Head, first: &Object, options: &Options) -> Result<Sniffed>
     }
     let split = known.iter().find(|(ours, _)| ours == "category" || ours == "subject");
     Ok(Sniffed {
-        format: "columns",
         split: split.and_then(|(_, theirs)| column(first, theirs)?.text()),
-        layout: Box::new(Columns::new(known, head.source, &head.sample(), options.gold_base)),
-        shape: head.shape.clone(),
-        name: None,
-        run: None,
-        manifest: None,
+        ..Sniffed::new(
+            "columns",
+            Columns::new(known, head.source, &head.sample(), options.gold_base),
+            head.shape.clone(),
+        )
     })
 }
 

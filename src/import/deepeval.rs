@@ -44,15 +44,7 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let (shape, is_table) = shapes
         .filter(|shape| head.document.is_some() || *shape == head.shape)
         .find_map(|shape| Some((shape.clone(), kind_of(&shape)?)))?;
-    Some(Sniffed {
-        format: "deepeval",
-        layout: Box::new(DeepEval { is_table }),
-        shape,
-        name: None,
-        split: None,
-        run: None,
-        manifest: None,
-    })
+    Some(Sniffed::new("deepeval", DeepEval { is_table }, shape))
 }
 
 /// A benchmark's task is its subject's name.
@@ -86,17 +78,12 @@ impl Layout for DeepEval {
         }
         told::set_golds(&mut record, &golds);
         told::judge(&mut record, told::stated(&row, &["success", "Correct"]));
-        record.output_tokens = row.get("outputTokenCount").and_then(Raw::int);
+        record.output_tokens = row.int("outputTokenCount");
         record.seconds = row
             .first(&["completionTime", "runDuration"])
             .and_then(Raw::float)
             .unwrap_or(0.0) as f32;
-        Ok(vec![Answer {
-            record,
-            order: entry.number as i64,
-            is_local_id: true,
-            ..Answer::default()
-        }])
+        Ok(vec![Answer::local(record, entry)])
     }
 
     fn kind(&self, _tally: &Tally) -> String {

@@ -27,18 +27,19 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         .first()
         .map(|folder| folder.trim_end_matches("-evals").to_owned());
     Some(Sniffed {
-        format: "details",
-        layout: Box::new(Details {
-            label: row
-                .first(&["benchmark_label", "task_name"])
-                .map(Raw::shown)
-                .unwrap_or_default(),
-        }),
-        shape: head.shape.clone(),
         name: model.filter(|_| is_named),
         split: Some(without_stamp(&head.stem)),
         run: Some(stamp(&head.stem).unwrap_or_default().to_owned()),
-        manifest: None,
+        ..Sniffed::new(
+            "details",
+            Details {
+                label: row
+                    .first(&["benchmark_label", "task_name"])
+                    .map(Raw::shown)
+                    .unwrap_or_default(),
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -118,20 +119,11 @@ impl Layout for Details {
         }
         told::set_golds(&mut record, &golds);
         told::judge(&mut record, told::stated(&row, &["is_correct"]));
-        Ok(vec![Answer {
-            record,
-            order: entry.number as i64,
-            is_local_id: true,
-            ..Answer::default()
-        }])
+        Ok(vec![Answer::local(record, entry)])
     }
 
     fn kind(&self, tally: &Tally) -> String {
-        let tasks = if tally.files > 1 {
-            format!(", {} tasks", tally.files)
-        } else {
-            String::new()
-        };
+        let tasks = tally.several("tasks");
         format!("published details of {}{tasks}", self.label)
     }
 }

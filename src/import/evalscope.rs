@@ -53,20 +53,21 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         messages.map(Raw::object).find_map(|message| message.text("model"))
     };
     Some(Sniffed {
-        format: "evalscope",
-        layout: Box::new(EvalScope {
-            form,
-            task: task(&head.stem, row),
-            is_reviewed,
-        }),
-        shape: head.shape.clone(),
         name: row.text("model").or_else(in_messages),
         split: Some(head.stem.clone()),
         run: Some(format!(
             "{is_reviewed} {}",
             row.text("model").or_else(in_messages).unwrap_or_default()
         )),
-        manifest: None,
+        ..Sniffed::new(
+            "evalscope",
+            EvalScope {
+                form,
+                task: task(&head.stem, row),
+                is_reviewed,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -111,11 +112,7 @@ impl Layout for EvalScope {
             Form::Table => " as its viewer shows them",
             Form::Review | Form::Prediction => "",
         };
-        let tasks = if tally.files > 1 {
-            format!(", {} tasks", tally.files)
-        } else {
-            String::new()
-        };
+        let tasks = tally.several("tasks");
         format!("evalscope {what}{age}{tasks}")
     }
 
@@ -150,8 +147,8 @@ fn review(mut record: Record, row: &Object) -> Result<Record, RowError> {
     set_completion(&mut record, score.get("prediction"));
     told::set_pick(&mut record, score.get("extracted_prediction"));
     told::set_golds(&mut record, &golds);
-    let group = sample.get("group_id").and_then(Raw::int);
-    record.attempt = sample.get("generation_index").and_then(Raw::int).unwrap_or(0);
+    let group = sample.int("group_id");
+    record.attempt = sample.int("generation_index").unwrap_or(0);
     record.question_id = group.unwrap_or(record.question_id);
     if score.text("status").is_some_and(|status| status != "success") {
         flag(&mut record, "error");
@@ -166,7 +163,7 @@ fn prediction(mut record: Record, row: &Object) -> Result<Record, RowError> {
     }
     told::demand_options(&record, &[], "an evalscope run")?;
     let output = row.object("model_output");
-    let choice = output.get("choices").map(Raw::list).unwrap_or_default();
+    let choice = output.list("choices");
     let choice = choice.first().map(|choice| choice.object()).unwrap_or_default();
     set_output(&mut record, &choice, &output.object("usage"));
     told::read_pick(&mut record);
@@ -200,11 +197,11 @@ fn old(record: &Record, row: &Object) -> Result<Vec<Record>, RowError> {
     let question = raw.first(&["question", "query", "input"]).and_then(Raw::text);
     record.question = question.unwrap_or_default();
     record.options = super::values::choices_of(raw.first(&["choices", "options"]).unwrap_or(Raw(b"[]"))).texts;
-    let data = asked.get("data").map(Raw::list).unwrap_or_default();
+    let data = asked.list("data");
     if let Some(request) = data.first().copied().or_else(|| row.get("origin_prompt")) {
         told::ask(&mut record, request);
     }
-    let choices = row.get("choices").map(Raw::list).unwrap_or_default();
+    let choices = row.list("choices");
     let one = |(attempt, choice): (usize, &Raw)| {
         let choice = choice.object();
         let review = choice.object("review");

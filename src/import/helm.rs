@@ -23,13 +23,15 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let method = spec.text("method").unwrap_or_default();
     let task = task(head, &spec.text("instructions").unwrap_or_default());
     Some(Sniffed {
-        format: "helm",
         split: Some(task.subject.clone()).filter(|subject| !subject.is_empty()),
-        layout: Box::new(Helm { method, task }),
-        shape: Shape::Array(vec!["request_states".to_owned()]),
         name: spec.text("model").or_else(|| spec.text("model_deployment")),
         run: spec.text("model"),
         manifest: Some(serde_json::json!({ "adapter_spec": document.get("adapter_spec")?.value() })),
+        ..Sniffed::new(
+            "helm",
+            Helm { method, task },
+            Shape::Array(vec!["request_states".to_owned()]),
+        )
     })
 }
 
@@ -66,7 +68,7 @@ impl Layout for Helm {
         if instance.get("perturbation").is_some() {
             return Ok(Vec::new());
         }
-        let references = instance.get("references").map(Raw::list).unwrap_or_default();
+        let references = instance.list("references");
         let references: Vec<Object> = references.into_iter().map(Raw::object).collect();
         let reference_text = |reference: &Object| reference.object("output").text("text").unwrap_or_default();
         let mapping = first.object("output_mapping");
@@ -100,7 +102,7 @@ impl Layout for Helm {
             .and_then(|id| id.trim_start_matches("id").parse().ok());
         let mut record = Record {
             question_id: id.unwrap_or(entry.number as i64),
-            attempt: first.get("train_trial_index").and_then(Raw::int).unwrap_or(0),
+            attempt: first.int("train_trial_index").unwrap_or(0),
             question: instance.object("input").text("text").unwrap_or_default(),
             prompt: request.text("prompt").unwrap_or_default(),
             options,
@@ -117,21 +119,11 @@ impl Layout for Helm {
         if self.task.benchmark == "mmlu" {
             super::harness_doc(&mut record);
         }
-        let order = entry.number as i64;
-        Ok(vec![Answer {
-            record,
-            order,
-            is_local_id: true,
-            ..Answer::default()
-        }])
+        Ok(vec![Answer::local(record, entry)])
     }
 
     fn kind(&self, tally: &Tally) -> String {
-        let subjects = if tally.files > 1 {
-            format!(", {} subjects", tally.files)
-        } else {
-            String::new()
-        };
+        let subjects = tally.several("subjects");
         format!("HELM scenario state, {}{subjects}", self.method)
     }
 
@@ -145,11 +137,11 @@ impl Layout for Helm {
         }
         let state = entry.object().ok()?;
         let instance = state.object("instance");
-        let perturbation = instance.get("perturbation").map(Raw::shown).unwrap_or_default();
+        let perturbation = instance.shown("perturbation").unwrap_or_default();
         Some(format!(
             "{} {} {perturbation}",
             instance.text("id")?,
-            state.get("train_trial_index").map(Raw::shown)?
+            state.shown("train_trial_index")?
         ))
     }
 }
@@ -178,11 +170,11 @@ impl Helm {
             Some("stop_sequence") => Some(Finish::Stop),
             _ => None,
         };
-        if result.get("success").and_then(Raw::truth) == Some(false) {
+        if result.truth("success") == Some(false) {
             record.finish = Some(Finish::Error);
             flag(record, "error");
         }
-        record.seconds = result.get("request_time").and_then(Raw::float).unwrap_or(0.0) as f32;
+        record.seconds = result.float("request_time").unwrap_or(0.0) as f32;
     }
 }
 
@@ -195,8 +187,7 @@ fn score(states: &[Object], record: &mut Record) -> Result<(), RowError> {
             continue;
         }
         let index = state
-            .get("reference_index")
-            .and_then(Raw::int)
+            .int("reference_index")
             .and_then(|index| usize::try_from(index).ok());
         let completion = state
             .object("result")

@@ -26,26 +26,26 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let task = eval.text("task")?;
     let short = task.rsplit('/').next().unwrap_or(&task).to_owned();
     Some(Sniffed {
-        format: "inspect",
-        layout: Box::new(Inspect {
-            benchmark: Task::named(&short).benchmark,
-            task: short,
-            status: header.text("status").unwrap_or_else(|| "started".to_owned()),
-        }),
-        shape: if head.is_eval_log {
-            head.shape.clone()
-        } else {
-            super::split::Shape::Array(vec!["samples".to_owned()])
-        },
         name: eval.text("model"),
-        split: None,
-        run: None,
         manifest: Some(Value::Object(
             ["version", "status", "eval", "plan", "stats", "error"]
                 .iter()
                 .filter_map(|key| Some(((*key).to_owned(), header.get(key)?.value())))
                 .collect(),
         )),
+        ..Sniffed::new(
+            "inspect",
+            Inspect {
+                benchmark: Task::named(&short).benchmark,
+                task: short,
+                status: header.text("status").unwrap_or_else(|| "started".to_owned()),
+            },
+            if head.is_eval_log {
+                head.shape.clone()
+            } else {
+                super::split::Shape::Array(vec!["samples".to_owned()])
+            },
+        )
     })
 }
 
@@ -75,10 +75,7 @@ impl Layout for Inspect {
         let number = id.and_then(Raw::int);
         let mut record = Record {
             question_id: number.unwrap_or(entry.number as i64),
-            attempt: sample
-                .get("epoch")
-                .and_then(Raw::int)
-                .map_or(0, |epoch| (epoch - 1).max(0)),
+            attempt: sample.int("epoch").map_or(0, |epoch| (epoch - 1).max(0)),
             benchmark: self.benchmark.clone(),
             category: subject.clone(),
             subject,
@@ -170,7 +167,7 @@ fn input_text(input: Raw, attachments: &Object) -> String {
 
 /// What was sent: the one user message's text, or the messages before the answer as JSON.
 fn prompt(sample: &Object, attachments: &Object) -> String {
-    let messages = sample.get("messages").map(Raw::list).unwrap_or_default();
+    let messages = sample.list("messages");
     let messages: Vec<Object> = messages.into_iter().map(Raw::object).collect();
     let role = |message: &Object| message.text("role").unwrap_or_default();
     let content = |message: &Object| {
@@ -223,8 +220,8 @@ fn read_output(sample: &Object, attachments: &Object, record: &mut Record) {
         flag(record, "error");
     }
     let usage = output.object("usage");
-    record.prompt_tokens = usage.get("input_tokens").and_then(Raw::int);
-    record.output_tokens = usage.get("output_tokens").and_then(Raw::int);
+    record.prompt_tokens = usage.int("input_tokens");
+    record.output_tokens = usage.int("output_tokens");
     record.seconds = sample
         .get("total_time")
         .or_else(|| output.get("time"))
@@ -244,12 +241,11 @@ fn read_score(sample: &Object, record: &mut Record) {
     });
     let score = score.unwrap_or_else(|| sample.object("score"));
     record.pick = score
-        .get("answer")
-        .map(Raw::shown)
+        .shown("answer")
         .filter(|text| !text.is_empty())
         .unwrap_or_else(|| INVALID.to_owned());
     mark(record);
-    let is_right = match score.get("value").map(Raw::shown).as_deref() {
+    let is_right = match score.shown("value").as_deref() {
         Some("C" | "1" | "1.0" | "True") => Some(true),
         Some("I" | "0" | "0.0" | "False" | "N") => Some(false),
         _ => None,

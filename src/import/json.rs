@@ -95,6 +95,28 @@ impl<'a> Object<'a> {
         self.get(key).and_then(Raw::text)
     }
 
+    /// The texts, numbers and truth values of fields, as [`Raw`] reads them.
+    pub fn shown(&self, key: &str) -> Option<String> {
+        self.get(key).map(Raw::shown)
+    }
+
+    pub fn int(&self, key: &str) -> Option<i64> {
+        self.get(key).and_then(Raw::int)
+    }
+
+    pub fn float(&self, key: &str) -> Option<f64> {
+        self.get(key).and_then(Raw::float)
+    }
+
+    pub fn truth(&self, key: &str) -> Option<bool> {
+        self.get(key).and_then(Raw::truth)
+    }
+
+    /// The elements of a field that is a list.
+    pub fn list(&self, key: &str) -> Vec<Raw<'a>> {
+        self.get(key).map(Raw::list).unwrap_or_default()
+    }
+
     pub fn object(&self, key: &str) -> Object<'a> {
         self.get(key).map(Raw::object).unwrap_or_default()
     }

@@ -93,6 +93,18 @@ pub(crate) struct Answer {
     pub traits: u16,
 }
 
+impl Answer {
+    /// An entry's only answer, numbered within its file.
+    pub fn local(record: Record, entry: &Entry) -> Answer {
+        Answer {
+            record,
+            order: entry.number as i64,
+            is_local_id: true,
+            ..Answer::default()
+        }
+    }
+}
+
 /// What was counted while indexing, for the line that says what a trace is.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
@@ -105,6 +117,16 @@ pub(crate) struct Tally {
     pub series: Vec<String>,
     /// The series that the trace at hand holds.
     pub own_series: String,
+}
+
+impl Tally {
+    /// `, 57 subjects`, where there are several files.
+    pub fn several(&self, what: &str) -> String {
+        match self.files {
+            0 | 1 => String::new(),
+            files => format!(", {files} {what}"),
+        }
+    }
 }
 
 /// A format's way to read entries. One for each kind of file.
@@ -180,6 +202,20 @@ pub(crate) struct Sniffed {
     pub run: Option<String>,
     /// Facts about the whole file, for the manifest.
     pub manifest: Option<serde_json::Value>,
+}
+
+impl Sniffed {
+    pub fn new(format: &'static str, layout: impl Layout + 'static, shape: Shape) -> Sniffed {
+        Sniffed {
+            format,
+            layout: Box::new(layout),
+            shape,
+            name: None,
+            split: None,
+            run: None,
+            manifest: None,
+        }
+    }
 }
 
 /// Sets `correct` from pick and answer.

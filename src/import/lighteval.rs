@@ -61,16 +61,17 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     };
     let is_named = stem.starts_with("details_");
     Some(Sniffed {
-        format: "lighteval",
-        layout: Box::new(LightEval {
-            task: if is_named { Task::named(&named) } else { Task::default() },
-            is_old,
-        }),
-        shape: head.shape.clone(),
         name: model(head).filter(|_| is_named),
         split: Some(task),
         run: stamp(&head.stem).map(str::to_owned),
-        manifest: None,
+        ..Sniffed::new(
+            "lighteval",
+            LightEval {
+                task: if is_named { Task::named(&named) } else { Task::default() },
+                is_old,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -138,11 +139,7 @@ impl Layout for LightEval {
             _ => "generated answers",
         };
         let age = if self.is_old { " before 0.10" } else { "" };
-        let tasks = if tally.files > 1 {
-            format!(", {} tasks", tally.files)
-        } else {
-            String::new()
-        };
+        let tasks = tally.several("tasks");
         format!("lighteval details{age}, {how}{tasks}")
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Olmes {
 
 pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let is_row = |row: &&Object| {
-        let outputs = row.get("model_output").map(Raw::list).unwrap_or_default();
+        let outputs = row.list("model_output");
         let first = outputs.first().map(|output| output.object()).unwrap_or_default();
         let is_told = first.has("sum_logits") || first.has("continuation");
         is_told && row.get("metrics").is_some_and(Raw::is_object) && (row.has("doc_id") || row.has("native_id"))
@@ -43,29 +43,25 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let numbered = task.strip_prefix("task-").and_then(|rest| rest.split_once('-'));
     let task = numbered.map_or(task, |(_, name)| name);
     Some(Sniffed {
-        format: "olmes",
-        layout: Box::new(Olmes {
-            task: Task::named(task),
-            is_scored: log_likelihoods(row).len() > 1,
-        }),
-        shape: head.shape.clone(),
         name: row
             .text("model_hash")
             .and(head.folders.first().cloned())
             .filter(|_| numbered.is_some()),
         split: Some(head.stem.clone()),
         run: Some(row.text("model_hash").unwrap_or_default()),
-        manifest: None,
+        ..Sniffed::new(
+            "olmes",
+            Olmes {
+                task: Task::named(task),
+                is_scored: log_likelihoods(row).len() > 1,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
 fn outputs<'a>(row: &Object<'a>) -> Vec<Object<'a>> {
-    row.get("model_output")
-        .map(Raw::list)
-        .unwrap_or_default()
-        .into_iter()
-        .map(Raw::object)
-        .collect()
+    row.list("model_output").into_iter().map(Raw::object).collect()
 }
 
 fn log_likelihoods(row: &Object) -> Vec<f64> {
@@ -81,7 +77,7 @@ fn log_likelihoods(row: &Object) -> Vec<f64> {
 impl Layout for Olmes {
     fn answers(&self, entry: &Entry) -> Result<Vec<Answer>, RowError> {
         let row = entry.object()?;
-        let doc_id = row.get("doc_id").and_then(Raw::int);
+        let doc_id = row.int("doc_id");
         let mut record = told::record_of(&self.task, entry.number);
         record.question_id = doc_id.unwrap_or(record.question_id);
         record.doc_id = doc_id;
@@ -107,11 +103,7 @@ impl Layout for Olmes {
         } else {
             "generated answers"
         };
-        let tasks = if tally.files > 1 {
-            format!(", {} tasks", tally.files)
-        } else {
-            String::new()
-        };
+        let tasks = tally.several("tasks");
         format!("OLMES predictions, {how}{tasks}")
     }
 }
@@ -123,16 +115,11 @@ fn scored(mut record: Record, row: &Object, numbers: &[f64]) -> Result<Record, R
     }
     told::score(&mut record, numbers, None);
     let outputs = outputs(row);
-    let tokens = outputs.iter().map(|output| output.get("num_tokens").and_then(Raw::int));
+    let tokens = outputs.iter().map(|output| output.int("num_tokens"));
     record.continuation_tokens = tokens.collect();
-    let greedy = outputs
-        .iter()
-        .map(|output| output.get("is_greedy").and_then(Raw::truth));
+    let greedy = outputs.iter().map(|output| output.truth("is_greedy"));
     record.greedy = greedy.collect();
-    let label = row
-        .get("label")
-        .and_then(Raw::int)
-        .or_else(|| metrics.get("correct_choice")?.int());
+    let label = row.int("label").or_else(|| metrics.get("correct_choice")?.int());
     let gold = label.and_then(|label| letter(usize::try_from(label).ok()?));
     record.answer = gold.map(String::from).ok_or("no label and no correct_choice")?;
     told::judge(&mut record, told::stated(&metrics, &["acc_raw", "acc"]));
@@ -151,7 +138,7 @@ fn generated(record: &Record, row: &Object) -> Result<Vec<Record>, RowError> {
     let one = |(attempt, output): (usize, &Object)| {
         let mut record = Record {
             attempt: attempt as i64,
-            output_tokens: output.get("num_tokens").and_then(Raw::int),
+            output_tokens: output.int("num_tokens"),
             ..record.clone()
         };
         set_completion(&mut record, output.get("continuation"));

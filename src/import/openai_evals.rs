@@ -31,16 +31,15 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         .or_else(|| spec.object("run_config").get("completion_fns"));
     let model = models.map(texts).unwrap_or_default().first().cloned();
     Some(Sniffed {
-        format: "openai-evals",
-        layout: Box::new(OpenAiEvals {
-            task: Task::named(short.strip_prefix("match_").unwrap_or(short)),
-            name,
-        }),
-        shape: head.shape.clone(),
         name: model.or_else(|| spec.text("model_name")),
-        split: None,
-        run: None,
-        manifest: None,
+        ..Sniffed::new(
+            "openai-evals",
+            OpenAiEvals {
+                task: Task::named(short.strip_prefix("match_").unwrap_or(short)),
+                name,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -78,7 +77,7 @@ impl Layout for OpenAiEvals {
             None => told::read_pick(&mut record),
         }
         told::set_golds(&mut record, &golds);
-        told::judge(&mut record, found.get("correct").and_then(Raw::truth));
+        told::judge(&mut record, found.truth("correct"));
         let order = record.question_id;
         Ok(vec![Answer {
             record,

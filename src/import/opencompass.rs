@@ -33,17 +33,18 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     head.rows_at(&shape).iter().find(|row| is_row(row))?;
     let (benchmark, subject) = benchmark_and_subject(&head.stem);
     Some(Sniffed {
-        format: "opencompass",
-        layout: Box::new(OpenCompass {
-            benchmark,
-            subject,
-            is_results,
-        }),
-        shape,
         name: head.folders.first().cloned(),
         split: Some(head.stem.clone()),
         run: Some(String::new()),
-        manifest: None,
+        ..Sniffed::new(
+            "opencompass",
+            OpenCompass {
+                benchmark,
+                subject,
+                is_results,
+            },
+            shape,
+        )
     })
 }
 
@@ -115,16 +116,11 @@ impl Layout for OpenCompass {
             self.read_output(&row, &mut record);
         }
         mark(&mut record);
-        stated_score(&mut record, row.get("correct").and_then(Raw::truth));
+        stated_score(&mut record, row.truth("correct"));
         if self.benchmark == "mmlu" {
             super::harness_doc(&mut record);
         }
-        Ok(vec![Answer {
-            record,
-            order: entry.number as i64,
-            is_local_id: true,
-            ..Answer::default()
-        }])
+        Ok(vec![Answer::local(record, entry)])
     }
 
     fn stands_alone(&self) -> bool {
@@ -137,11 +133,7 @@ impl Layout for OpenCompass {
         } else {
             "predictions"
         };
-        let files = if tally.files > 1 {
-            format!(", {} data sets", tally.files)
-        } else {
-            String::new()
-        };
+        let files = tally.several("data sets");
         format!("OpenCompass {what}{files}")
     }
 }

@@ -70,7 +70,7 @@ pub(super) fn own_record(row: &Object) -> Record {
         flag(&mut record, "replaced_text");
     }
     record.reasoning = reasoning;
-    if row.get("reasoning_chars").and_then(Raw::int).is_none() {
+    if row.int("reasoning_chars").is_none() {
         record.reasoning_chars = record.reasoning.chars().count() as i64;
     }
     if !row.has("question") {
@@ -80,7 +80,7 @@ pub(super) fn own_record(row: &Object) -> Record {
             record.options = parts.options;
         }
     }
-    if row.get("correct").and_then(Raw::truth).is_none() {
+    if row.truth("correct").is_none() {
         record.correct = is_right(&record.pick, &record.answer);
     }
     record

@@ -60,7 +60,6 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         .to_owned();
     let only = Some(first.name.clone()).filter(|name| models.len() == 1 && !name.is_empty());
     Some(Sniffed {
-        format: "option-probs",
         name: only.or_else(|| head.folders.first().cloned()),
         split: Some(head.stem.clone()),
         run: Some(
@@ -70,13 +69,15 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
                 .collect::<Vec<_>>()
                 .join(" "),
         ),
-        layout: Box::new(Probs {
-            models,
-            question,
-            subject,
-        }),
-        shape: head.shape.clone(),
-        manifest: None,
+        ..Sniffed::new(
+            "option-probs",
+            Probs {
+                models,
+                question,
+                subject,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -173,20 +174,16 @@ impl Layout for Probs {
             1 => String::new(),
             several => format!(", {} of {several} models", tally.own_series),
         };
-        let subjects = if tally.files > 1 {
-            format!(", {} subjects", tally.files)
-        } else {
-            String::new()
-        };
+        let subjects = tally.several("subjects");
         format!("table of option probabilities, one row a question{model}{subjects}")
     }
 }
 
 impl Probs {
     fn record(&self, model: &Model, row: &Object, order: i64) -> Result<Record, RowError> {
-        let text = |column: &str| row.get(column).map(Raw::shown).unwrap_or_default();
+        let text = |column: &str| row.shown(column).unwrap_or_default();
         let number = |column: &String| {
-            let number = row.get(column).and_then(Raw::float);
+            let number = row.float(column);
             number.ok_or_else(|| format!("no number in {column}"))
         };
         let numbers = model.letters.iter().map(number).collect::<Result<Vec<f64>, _>>()?;
@@ -212,7 +209,7 @@ impl Probs {
                 Some(pick) if letter_index(&pick).is_some() => pick,
                 _ => harness::argmax_letter(&logprobs),
             },
-            answer: match row.get(&self.question.gold).and_then(Raw::int).map(usize::try_from) {
+            answer: match row.int(&self.question.gold).map(usize::try_from) {
                 Some(Ok(index)) if index < model.letters.len() => letter(index).map_or(gold, String::from),
                 _ => gold.trim().to_owned(),
             },

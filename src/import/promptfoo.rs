@@ -109,17 +109,16 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         .filter(|name| !name.is_empty());
     let model = first.or(providers.first().cloned());
     Some(Sniffed {
-        format: "promptfoo",
         name: model.filter(|model| providers.iter().all(|other| other == model)),
-        layout: Box::new(PromptFoo {
-            form,
-            providers,
-            has_several_prompts: prompts.len() > 1,
-        }),
-        shape,
-        split: None,
-        run: None,
-        manifest: None,
+        ..Sniffed::new(
+            "promptfoo",
+            PromptFoo {
+                form,
+                providers,
+                has_several_prompts: prompts.len() > 1,
+            },
+            shape,
+        )
     })
 }
 
@@ -196,10 +195,10 @@ impl<'a> Outcome<'a> {
             prompt: prompt.get("raw").or_else(|| row.get("prompt")),
             output: response.get("output").or_else(|| row.get("output")),
             error: response.has("error") || row.get("error").is_some() && response.is_empty(),
-            is_right: row.get("success").and_then(Raw::truth),
+            is_right: row.truth("success"),
             grading: row.object("gradingResult"),
             test: row.object("testCase"),
-            seconds: row.get("latencyMs").and_then(Raw::float).unwrap_or(0.0) / 1000.0,
+            seconds: row.float("latencyMs").unwrap_or(0.0) / 1000.0,
         }
     }
 
@@ -208,16 +207,16 @@ impl<'a> Outcome<'a> {
             prompt: output.get("prompt"),
             output: output.object("response").get("output").or_else(|| output.get("text")),
             error: output.get("error").is_some(),
-            is_right: output.get("pass").and_then(Raw::truth),
+            is_right: output.truth("pass"),
             grading: output.object("gradingResult"),
             test: output.object("testCase"),
-            seconds: output.get("latencyMs").and_then(Raw::float).unwrap_or(0.0) / 1000.0,
+            seconds: output.float("latencyMs").unwrap_or(0.0) / 1000.0,
         }
     }
 
     /// The values of the assertions that name the answer; templates are not filled in.
     fn asserted(&self, row: &Object<'a>) -> Vec<String> {
-        let components = self.grading.get("componentResults").map(Raw::list).unwrap_or_default();
+        let components = self.grading.list("componentResults");
         let graded = components.into_iter().map(|result| result.object().object("assertion"));
         let tests = [self.test.clone(), row.object("test"), row.object("testCase")];
         let written = tests
@@ -244,9 +243,9 @@ impl<'a> Outcome<'a> {
 
 impl PromptFoo {
     fn table_row(&self, entry: &Entry, row: &Object, names: &[String]) -> Result<Vec<Answer>, RowError> {
-        let values = row.get("vars").map(Raw::list).unwrap_or_default();
+        let values = row.list("vars");
         let variables: Vec<(String, Raw)> = names.iter().cloned().zip(values).collect();
-        let outputs = row.get("outputs").map(Raw::list).unwrap_or_default();
+        let outputs = row.list("outputs");
         let one = |(column, output): (usize, &Raw)| {
             let output = output.object();
             let named = provider(output.get("provider"));
@@ -317,7 +316,7 @@ impl PromptFoo {
             benchmark: variable(&["benchmark", "dataset"]).map(Raw::shown).unwrap_or_default(),
             subject: variable(&["subject", "category"]).map(Raw::shown).unwrap_or_default(),
         };
-        let number = row.get("testIdx").and_then(Raw::int);
+        let number = row.int("testIdx");
         let mut record = told::record_of(&task, entry.number);
         record.question_id = number.unwrap_or(record.question_id);
         record.question = variable(&["question"]).map(Raw::shown).unwrap_or_default();

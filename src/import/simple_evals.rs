@@ -33,22 +33,18 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     } else {
         head.shape.clone()
     };
-    Some(Sniffed {
-        format: "simple-evals",
-        layout: Box::new(SimpleEvals {
+    Some(Sniffed::new(
+        "simple-evals",
+        SimpleEvals {
             task: if head.rows.iter().any(is_of_mmlu_pro) {
                 Task::named("mmlu_pro")
             } else {
                 task(&head.stem)
             },
             are_pages,
-        }),
+        },
         shape,
-        name: None,
-        split: None,
-        run: None,
-        manifest: None,
-    })
+    ))
 }
 
 /// Results are named `mmlu_MODEL` or `mmlu_MODEL_allresults`.
@@ -84,12 +80,7 @@ impl Layout for SimpleEvals {
         } else {
             self.row(entry)?
         };
-        Ok(vec![Answer {
-            record,
-            order: entry.number as i64,
-            is_local_id: true,
-            ..Answer::default()
-        }])
+        Ok(vec![Answer::local(record, entry)])
     }
 
     fn stands_alone(&self) -> bool {
@@ -119,7 +110,7 @@ impl SimpleEvals {
         told::demand_options(&record, &[], "simple-evals results")?;
         set_completion(&mut record, row.get("answer"));
         told::set_pick(&mut record, row.get("pred"));
-        told::judge(&mut record, row.get("is_correct").and_then(Raw::truth));
+        told::judge(&mut record, row.truth("is_correct"));
         Ok(record)
     }
 

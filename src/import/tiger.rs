@@ -102,18 +102,18 @@ pub(crate) fn sniff(head: &Head, options: &Options) -> Option<Sniffed> {
             _ => rest.to_owned(),
         });
     Some(Sniffed {
-        format: "mmlu-pro",
-        layout: Box::new(Tiger {
-            text,
-            pick,
-            values: values(&head.sample(), pick, options.gold_base),
-            base: options.gold_base.unwrap_or(0),
-        }),
-        shape: head.shape.clone(),
         name,
         split: rows.iter().find_map(|row| row.text("category")),
-        run: None,
-        manifest: None,
+        ..Sniffed::new(
+            "mmlu-pro",
+            Tiger {
+                text,
+                pick,
+                values: values(&head.sample(), pick, options.gold_base),
+                base: options.gold_base.unwrap_or(0),
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -151,7 +151,7 @@ impl Layout for Tiger {
             record.pick = harness::read(&record.reasoning);
         }
         self.values.settle(&mut record, &choices, Some(gold), pick);
-        if let (Some(index), Some(gold)) = (row.get("answer_index").and_then(Raw::int), letter_index(&record.answer))
+        if let (Some(index), Some(gold)) = (row.int("answer_index"), letter_index(&record.answer))
             && index != gold as i64
         {
             flag(&mut record, "gold_conflict");

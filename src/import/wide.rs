@@ -94,17 +94,16 @@ pub(super) fn sniff(head: &Head, options: &Options) -> Option<Sniffed> {
         })
         .collect();
     (models.len() > 1).then(|| Sniffed {
-        format: "wide",
-        layout: Box::new(Wide {
-            shared,
-            models,
-            source: head.source,
-        }),
-        shape: head.shape.clone(),
-        name: None,
-        split: None,
         run: Some(String::new()),
-        manifest: None,
+        ..Sniffed::new(
+            "wide",
+            Wide {
+                shared,
+                models,
+                source: head.source,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -121,7 +120,7 @@ fn holds_letters(name: &str, columns: &Columns, sample: &[Object]) -> bool {
         let is_among = |index: usize| record.options.is_empty() || index < record.options.len();
         letter_index(&record.pick).is_some_and(is_among)
     };
-    let is_number = |row: &Object| row.get(name).and_then(Raw::float).is_some();
+    let is_number = |row: &Object| row.float(name).is_some();
     let letters = rows.iter().filter(is_letter).count();
     !rows.is_empty() && letters * 10 >= rows.len() * 8 && !rows.iter().all(|row| is_number(row))
 }

@@ -54,16 +54,16 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
     let doc = row.object("doc");
     let subject = doc.text("subject").or_else(|| doc.text("category"));
     Some(Sniffed {
-        format: "lm-eval",
-        layout: Box::new(LmEval {
-            task: named.as_ref().map(|(task, _)| task.clone()),
-            version: None,
-        }),
-        shape: head.shape.clone(),
-        name: None,
         split: named.as_ref().map(|(task, _)| task.clone()).or(subject),
-        run: named.map(|(_, stamp)| stamp),
-        manifest: None,
+        run: named.clone().map(|(_, stamp)| stamp),
+        ..Sniffed::new(
+            "lm-eval",
+            LmEval {
+                task: named.as_ref().map(|(task, _)| task.clone()),
+                version: None,
+            },
+            head.shape.clone(),
+        )
     })
 }
 
@@ -94,9 +94,9 @@ impl Layout for LmEval {
         if row.get("arguments").is_some_and(Raw::is_object) {
             answer.traits |= NAMED_ARGUMENTS;
         }
-        let doc_id = row.get("doc_id").and_then(Raw::int);
+        let doc_id = row.int("doc_id");
         answer.order = doc_id.unwrap_or(entry.number as i64);
-        if let Some(id) = doc.object().get("question_id").and_then(Raw::int) {
+        if let Some(id) = doc.object().int("question_id") {
             answer.record.question_id = id;
         } else {
             answer.record.question_id = answer.order;
@@ -137,11 +137,7 @@ impl Layout for LmEval {
         } else {
             String::new()
         };
-        let tasks = if tally.files > 1 {
-            format!(", {} tasks", tally.files)
-        } else {
-            String::new()
-        };
+        let tasks = tally.several("tasks");
         format!("{version}, {how}, {filter}{ranks}{tasks}")
     }
 
@@ -212,7 +208,7 @@ impl LmEval {
             category: alone.unwrap_or(&subject).to_owned(),
             benchmark,
             subject,
-            doc_id: row.get("doc_id").and_then(Raw::int),
+            doc_id: row.int("doc_id"),
             seed: seed(row),
             question: question(&fields),
             options: options(&fields),

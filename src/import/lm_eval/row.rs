@@ -88,12 +88,12 @@ pub(in crate::import) fn options(doc: &Object) -> Vec<String> {
     }
     let numbered = |stem: &str, from: usize| -> Vec<String> {
         (from..from + 26)
-            .map_while(|i| doc.get(&format!("{stem}{i}")).map(Raw::shown))
+            .map_while(|i| doc.shown(&format!("{stem}{i}")))
             .collect()
     };
     let lettered = |stem: &str, from: char, to: char| -> Vec<String> {
         (from..=to)
-            .map_while(|letter| doc.get(&format!("{stem}{letter}")).map(Raw::shown))
+            .map_while(|letter| doc.shown(&format!("{stem}{letter}")))
             .collect()
     };
     let lists = [

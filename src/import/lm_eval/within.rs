@@ -23,16 +23,18 @@ pub(crate) fn sniff(document: &[u8], stem: &str) -> Vec<Sniffed> {
     let tasks = samples.fields().filter(|(_, rows)| has_rows(*rows));
     tasks
         .map(|(task, _)| Sniffed {
-            format: "lm-eval",
-            layout: Box::new(LmEval {
-                task: Some(task.to_owned()),
-                version: results::version_of(&figures),
-            }),
-            shape: Shape::Array(vec!["samples".to_owned(), task.to_owned()]),
             name: model_of_results(&figures),
             split: Some(task.to_owned()),
             run: Some(stem.to_owned()),
             manifest: Some(figures.clone()),
+            ..Sniffed::new(
+                "lm-eval",
+                LmEval {
+                    task: Some(task.to_owned()),
+                    version: results::version_of(&figures),
+                },
+                Shape::Array(vec!["samples".to_owned(), task.to_owned()]),
+            )
         })
         .collect()
 }

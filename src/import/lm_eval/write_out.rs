@@ -22,13 +22,9 @@ pub(crate) fn sniff(head: &Head) -> Option<Sniffed> {
         .unwrap_or(&head.stem)
         .to_owned();
     Some(Sniffed {
-        format: "lm-eval 0.3",
         split: Some(task.clone()),
-        layout: Box::new(WriteOut { task }),
-        shape: head.shape.clone(),
-        name: None,
         run: Some(String::new()),
-        manifest: None,
+        ..Sniffed::new("lm-eval 0.3", WriteOut { task }, head.shape.clone())
     })
 }
 
@@ -71,7 +67,7 @@ impl Layout for WriteOut {
             .map(|truth| gold_of_choice(truth, &record, &continuations))
             .unwrap_or_default();
         finish(&mut record, &row, &["acc"]);
-        let order = row.get("doc_id").and_then(Raw::int).unwrap_or(entry.number as i64);
+        let order = row.int("doc_id").unwrap_or(entry.number as i64);
         record.question_id = order;
         Ok(vec![Answer {
             record,
@@ -83,11 +79,7 @@ impl Layout for WriteOut {
     }
 
     fn kind(&self, tally: &Tally) -> String {
-        let tasks = if tally.files > 1 {
-            format!(", {} tasks", tally.files)
-        } else {
-            String::new()
-        };
+        let tasks = tally.several("tasks");
         format!("lm-eval 0.3 write-out, multiple choice by log-probability{tasks}")
     }
 }
