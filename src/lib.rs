@@ -57,9 +57,9 @@
 //! - A run folder: `run.json` ([`manifest::Manifest`], whatever moves a score), `journal.jsonl` while it runs (one finished answer
 //!   a line), `records.parquet` when done (written aside, renamed; the journal goes last). Column names are the README's;
 //!   fields are added, never renamed, and old manifests are read.
-//! - The data directory (`$MARKBOOK_HOME`, else the platform's): `runs/`, `models/`, `notes/` (marks and notes by a trace's
-//!   fingerprint), `cache/` (indices of large files, diagnoses, roundings). Each cache file carries a layout, the program that
-//!   wrote it, the identity of what it was made from and a sum over its bytes ([`files`]); what does not fit is made anew, so
+//! - The data directory (`$MARKBOOK_HOME`, else the platform's): `runs/`, `models/`, `remembered.json` (what was opened lately,
+//!   the commands of runs, the last view), `notes/` (marks and notes by a trace's fingerprint), `cache/` (indices of large files,
+//!   diagnoses, roundings). Each cache file carries a layout, the program that wrote it, the identity of what it was made from and a sum over its bytes ([`files`]); what does not fit is made anew, so
 //!   there is nothing to migrate and all of `cache/` may be deleted.
 //!
 //! # To add …

@@ -7,6 +7,7 @@ pub mod args;
 mod bench;
 mod card;
 mod expect;
+mod home;
 mod inputs;
 mod labels;
 mod manifest;
@@ -138,6 +139,8 @@ impl End {
 fn carry_out(cli: Cli) -> Result<End> {
     let look = cli.look;
     match cli.command {
+        None if cli.open.is_bare() && crate::tui::can_draw() => home::home(&look),
+        None if cli.open.trace.paths == [std::path::Path::new("-")] => home::last(&look),
         None => traces::open(&cli.open, &look),
         Some(Command::Open(args)) => traces::open(&args, &look),
         Some(Command::Demo(args)) => sit::demo(&args, &look),

@@ -35,6 +35,7 @@ pub(super) fn run(args: &RunArgs, look: &Look) -> Result<End> {
 }
 
 fn sit(job: Job, settings: &Settings, look: &Look) -> Result<End> {
+    super::home::began(&job.root);
     if settings.plain || settings.json || !tui::can_draw() {
         without_screen(&job, settings)
     } else {

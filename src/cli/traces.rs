@@ -166,16 +166,36 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
         reports::print_table(&filtered(&traces, args.filter.as_deref())?)?;
         return Ok(End::Done);
     }
-    let exit = tui::browse(opener(&args.trace, inputs), options)?;
+    let exit = show(args, inputs, options)?;
     if args.stats_on_exit {
         say::say(exit.stats_json())?;
     }
-    Ok(match exit.how {
+    Ok(end_of(exit.how))
+}
+
+/// Browses what lies at some paths, come to from Home.
+pub(super) fn browse_from_home(args: &OpenArgs, look: &Look) -> Result<tui::Exit> {
+    let inputs = Inputs::find(&args.trace.paths)?;
+    let mut options = tui_options(look, None, Some(command_of(args)));
+    options.cache_dir = crate::hub::home().ok().map(|home| home.join("cache"));
+    options.has_home = true;
+    show(args, inputs, options)
+}
+
+fn show(args: &OpenArgs, inputs: Inputs, options: tui::Options) -> Result<tui::Exit> {
+    let exit = tui::browse(opener(&args.trace, inputs), options)?;
+    super::home::opened(&args.trace.paths, &exit);
+    Ok(exit)
+}
+
+/// How a command ends whose screen was left so.
+pub(super) fn end_of(how: How) -> End {
+    match how {
         How::Signal(number) => End::Signal(number),
         How::Hangup => End::Signal(1),
-        How::Done | How::Stopped => End::Done,
+        How::Done | How::Back | How::Stopped => End::Done,
         How::AtOnce => End::Stopped,
-    })
+    }
 }
 
 /// How the screen opens what the arguments name.

@@ -5,7 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Widget};
+use ratatui::widgets::{
+    Block, Borders, Clear, Scrollbar, ScrollbarOrientation, ScrollbarState, StatefulWidget, Widget,
+};
 
 use super::passage::Laid;
 use super::strip::Strip;
@@ -140,6 +142,31 @@ impl<'b, 't> Canvas<'b, 't> {
                 .fold(self.strip(), |strip, (text, role)| strip.put(text.as_str(), *role));
             self.line(row, strip);
         }
+        self.scrollbar(lines.len(), from);
+    }
+
+    /// Where not all lines are in sight: which are, in the column right of this part, which is a frame's edge or its padding.
+    fn scrollbar(&mut self, lines: usize, from: usize) {
+        let last = lines.saturating_sub(self.height());
+        let column = self.area.right();
+        if last == 0 || self.height() < 3 || column >= self.buffer.area.right() {
+            return;
+        }
+        let mut state = ScrollbarState::new(last + 1)
+            .position(from)
+            .viewport_content_length(self.height());
+        let bar = Scrollbar::new(ScrollbarOrientation::VerticalRight)
+            .begin_symbol(None)
+            .end_symbol(None)
+            .track_symbol(None)
+            .thumb_symbol("┃")
+            .thumb_style(self.theme.style(Role::Dim));
+        let place = Rect {
+            x: column,
+            width: 1,
+            ..self.area
+        };
+        bar.render(place, self.buffer, &mut state);
     }
 
     /// Draws what of a list is in sight; where the keys go here, the line under the cursor is marked.
@@ -152,6 +179,7 @@ impl<'b, 't> Canvas<'b, 't> {
                 self.select(row);
             }
         }
+        self.scrollbar(count, cursor.top);
     }
 
     /// Marks a line as the one under the cursor: it gets a back, and marks keep their colours.

@@ -14,6 +14,7 @@ use crate::run;
 use crate::trace::Trace;
 
 use super::compare::{Paired, Tallied};
+use super::home::Kept;
 use super::runs::Totals;
 use super::worker::{Fetched, Reply, Request, Sight, Stage};
 
@@ -49,6 +50,8 @@ pub enum Event {
     SavedRuns(Vec<Saved>),
     /// The same run with the picks of another rule.
     Adopted(Result<Box<Run>, String>),
+    /// What Home lists.
+    Shelf(Vec<Kept>),
     /// Notes were written, or why not.
     Kept(Result<(), String>),
     /// Time has passed, or there is nothing to tell.
@@ -121,6 +124,8 @@ pub enum Tell {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum How {
     Done,
+    /// Back to Home, from where it was come.
+    Back,
     /// A run at work was stopped by the user; everything finished so far is saved.
     Stopped,
     /// The user did not wait for a run to stop.

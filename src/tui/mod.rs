@@ -6,6 +6,7 @@ mod canvas;
 mod compare;
 mod event;
 mod hands;
+mod home;
 pub mod keymap;
 mod lab;
 mod live;
@@ -42,15 +43,18 @@ use anyhow::{Context, Result, anyhow, bail};
 use crossterm::execute;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
 use ratatui::DefaultTerminal;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::Control;
 use crate::run::Update;
+use crate::stats::{Interval, Sum};
 use crate::stop::Stop;
 
 use app::App;
 use event::Event;
 pub use event::{How, Saved};
 use hands::{Files, Hands, start};
+pub use home::{Kept, Picked};
 pub use opener::Opener;
 use perform::perform;
 pub use script::Script;
@@ -77,6 +81,8 @@ pub struct Options {
     pub follow: bool,
     /// The view to begin with, beside the filter.
     pub place: Place,
+    /// Whether `q` leads back to Home.
+    pub has_home: bool,
     /// Where causes and marks of large traces are kept from one session to the next; nowhere if `None`.
     pub cache_dir: Option<PathBuf>,
 }
@@ -92,6 +98,7 @@ impl Default for Options {
             command: Vec::new(),
             follow: false,
             place: Place::default(),
+            has_home: false,
             cache_dir: None,
         }
     }
@@ -107,7 +114,37 @@ const DRAIN: Duration = Duration::from_millis(8);
 #[derive(Debug, Clone)]
 pub struct Exit {
     pub how: How,
+    /// What was chosen on Home.
+    pub picked: Option<Picked>,
+    /// What was seen last, where rows were.
+    pub seen: Option<Seen>,
+    /// The words after `markbook` that open the last view again; nothing where no command does.
+    pub view: Vec<String>,
     stats: Stats,
+}
+
+/// The figures of a trace, to be told later.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
+    pub rows: usize,
+    /// Accuracy in 0-1 with half the width of its interval, by exam.
+    pub accuracy: Vec<(String, f64, f64)>,
+    /// Share of invalid rows in 0-1.
+    pub invalid: Option<f64>,
+}
+
+impl Seen {
+    fn of(report: &snapshot::Report) -> Seen {
+        let figure = |(exam, sum): (&str, &Sum)| {
+            let (low, high) = sum.interval().map(Interval::limits)?;
+            Some((exam.to_owned(), sum.accuracy()?, (high - low) / 2.0))
+        };
+        Seen {
+            rows: report.total.rows(),
+            accuracy: report.exams_here().filter_map(figure).collect(),
+            invalid: report.total.tally.invalid_rate(),
+        }
+    }
 }
 
 impl Exit {
@@ -115,6 +152,27 @@ impl Exit {
     pub fn stats_json(&self) -> serde_json::Value {
         self.stats.json()
     }
+}
+
+/// Shows what can be opened, listed on a thread of its own; what is chosen stands in [`Exit::picked`].
+///
+/// # Errors
+/// When the terminal cannot be used.
+pub fn home(list: fn() -> Vec<Kept>, told: Option<String>, options: Options) -> Result<Exit> {
+    let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
+    let theme = Theme::new(options.color, options.shade, options.ascii);
+    let app = App::home(theme, size, &options, told);
+    let (sender, receiver) = channel();
+    let tell = sender.clone();
+    start("shelf", &sender, move || {
+        let _ = tell.send(Event::Shelf(list()));
+    })?;
+    show(
+        app,
+        Hands::start(&sender)?,
+        &receiver,
+        (options.mouse, &Stop::default()),
+    )
 }
 
 /// Opens traces on a thread of their own and browses them; the first rows show at once.
@@ -213,9 +271,10 @@ fn show(mut app: App, mut hands: Hands, receiver: &Receiver<Event>, (mouse, stop
         let _ = events.send(Event::Signal(number));
     };
     stop.listen(heard, terminal::give_back)?;
-    let events = hands.events.clone();
     let mut taken = Taken::take(mouse)?;
-    start("terminal", &hands.events, move || terminal::listen(&events))?;
+    if terminal::hear(hands.events.clone()) {
+        start("terminal", &hands.events, terminal::listen)?;
+    }
     let mut stats = Stats::default();
     let how = loop {
         let how = turn(&mut app, &mut taken.0, (receiver, &mut hands), &mut stats);
@@ -232,7 +291,18 @@ fn show(mut app: App, mut hands: Hands, receiver: &Receiver<Event>, (mouse, stop
     }
     match app.failure() {
         Some(failure) => Err(anyhow!("{failure}")),
-        None => Ok(Exit { how, stats }),
+        None => Ok(Exit {
+            how,
+            picked: app.shared.session.picked.take(),
+            seen: app
+                .shared
+                .workspace
+                .snapshot
+                .as_ref()
+                .map(|snapshot| Seen::of(&snapshot.all)),
+            view: app.view_words(),
+            stats,
+        }),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::trace::Trace;
 
 use super::app::App;
 use super::event::{Event, How, Opened, Tell};
+use super::home::{Kept, Picked};
 use super::perform::{Perform, Work, perform};
 use super::theme::Theme;
 use super::worker::{Request, Sight, Stage, Worker, fetch};
@@ -94,6 +95,19 @@ impl Script {
         self.app.advance(time);
         self.send(Event::Tick);
         self
+    }
+
+    /// Home over what it lists.
+    pub fn home(list: Vec<Kept>, size: (u16, u16), options: &Options) -> Script {
+        let theme = Theme::new(options.color, options.shade, options.ascii);
+        let mut script = Script::new(App::home(theme, size, options, None).without_time(), size);
+        script.send(Event::Shelf(list));
+        script
+    }
+
+    /// What was chosen on Home.
+    pub fn picked(&self) -> Option<&Picked> {
+        self.app.shared.session.picked.as_ref()
     }
 
     fn new(app: App, size: (u16, u16)) -> Script {

@@ -4,6 +4,7 @@ use std::io::stdout;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -116,8 +117,18 @@ pub fn give_back() {
     let _ = terminal::disable_raw_mode();
 }
 
-/// Terminal events, for as long as there is a terminal.
-pub fn listen(tell: &Sender<Event>) {
+/// The screen that terminal events are for: one thread listens for as long as the program runs, so that no key is lost to a
+/// listener of a screen that was left.
+static HEARING: Mutex<Option<Sender<Event>>> = Mutex::new(None);
+
+/// Terminal events go to a screen from now on; true where nobody listens yet.
+pub fn hear(tell: Sender<Event>) -> bool {
+    let mut hearing = HEARING.lock().unwrap_or_else(PoisonError::into_inner);
+    hearing.replace(tell).is_none()
+}
+
+/// Listens for as long as there is a terminal.
+pub fn listen() {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(_) => return,
@@ -131,7 +142,10 @@ pub fn listen(tell: &Sender<Event>) {
             };
             let Some(event) = event else { continue };
             let is_over = matches!(event, Event::Hangup);
-            if tell.send(event).is_err() || is_over {
+            let hearing = HEARING.lock().unwrap_or_else(PoisonError::into_inner);
+            // Between two screens nobody hears.
+            let _ = hearing.as_ref().map(|tell| tell.send(event));
+            if is_over {
                 return;
             }
         }

@@ -12,6 +12,7 @@ mod floors;
 mod golden_stats;
 mod harness_files;
 mod harness_kinds;
+mod home;
 mod hostile;
 mod hub;
 mod import;

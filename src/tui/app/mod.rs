@@ -15,6 +15,7 @@ use super::browse::{self, Browse};
 use super::canvas::Canvas;
 use super::compare::Compare;
 use super::event::{Effect, Event, How};
+use super::home::Home;
 use super::keymap::{self, Action, On};
 use super::live::AtWork;
 use super::overlays::{CommandLine, FindLine, NoteLine, Quitting};
@@ -46,6 +47,13 @@ impl App {
         App::new(theme, size, options, Box::new(Browse::default()))
     }
 
+    /// Shows what can be opened, with something to tell.
+    pub fn home(theme: Theme, size: (u16, u16), options: &Options, told: Option<String>) -> App {
+        let mut app = App::new(theme, size, options, Box::<Home>::default());
+        told.map(|told| app.shared.warn(told));
+        app
+    }
+
     /// Watches a run at work.
     pub fn live(theme: Theme, size: (u16, u16), options: &Options) -> App {
         let mut app = App::new(theme, size, options, Box::new(AtWork::default()));
@@ -55,7 +63,8 @@ impl App {
 
     fn new(theme: Theme, size: (u16, u16), options: &Options, first: Box<dyn Screen>) -> App {
         let mut shared = Shared::new(theme, size);
-        shared.session.reopen = view::reopen(&options.command);
+        shared.session.reopen.clone_from(&options.command);
+        shared.session.has_home = options.has_home;
         shared.session.is_following = options.follow;
         let place = options.place.clone();
         let view = &mut shared.workspace.view;
@@ -237,11 +246,12 @@ impl App {
             Action::Export => Dialog::open(shared, screen.pairs()),
             Action::Quit if shared.depth > 1 => self.back(),
             Action::Quit if screen.on() == On::Exam && screen.back(shared) => {}
+            Action::Quit if shared.session.has_home && !Quitting::is_needed(shared) => shared.exit(How::Back),
             Action::Quit | Action::QuitNow => self.quit(),
             Action::Back => self.back(),
             Action::Redraw => shared.effect(Effect::Redraw),
             Action::Suspend => shared.effect(Effect::Suspend),
-            Action::Mark if screen.on() != On::Runs => {
+            Action::Mark if !matches!(screen.on(), On::Runs | On::Home) => {
                 if let Some(row) = row {
                     shared.mark(row);
                 }

@@ -74,18 +74,31 @@ impl App {
         place
     }
 
-    /// `Y`: the shell line that opens this very view.
-    pub(super) fn copy_command(&mut self) {
-        let mut command = self.shared.session.reopen.clone();
+    /// The words after `markbook` that open this very view; nothing on a screen that no command opens.
+    pub fn view_words(&self) -> Vec<String> {
+        if self.shared.run.is_some() || self.screen().on() == On::Home {
+            return Vec::new();
+        }
+        let mut words = self.shared.session.reopen.clone();
         let filter = self.shared.workspace.filter_as_flag();
         let place = self.place_now().text();
-        if command == "markbook" && !(filter.is_empty() && place.is_empty()) {
-            command.push_str(" open");
-        }
         for (flag, text) in [("-f", filter), ("--view", place)] {
             if !text.is_empty() {
-                command.push_str(&format!(" {flag} '{}'", text.replace('\'', "'\\''")));
+                words.extend([flag.to_owned(), text]);
             }
+        }
+        words.insert(0, "open".to_owned());
+        words
+    }
+
+    /// `Y`: the shell line that opens this very view.
+    pub(super) fn copy_command(&mut self) {
+        let words = self.view_words();
+        let mut command = "markbook".to_owned();
+        for (at, word) in words.iter().enumerate() {
+            let is_text = at > 0 && ["-f", "--view"].contains(&words[at - 1].as_str());
+            command.push(' ');
+            command.push_str(&quoted(word, is_text));
         }
         let (command, left_out) = pasteable(&command);
         self.shared.say(match left_out {
@@ -96,14 +109,12 @@ impl App {
     }
 }
 
-/// The shell line that opens the same traces again.
-pub(super) fn reopen(command: &[String]) -> String {
-    let is_plain =
-        |word: &&String| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:,@+".contains(c));
-    let quoted = |word: &String| match Some(word).filter(is_plain) {
-        Some(word) => format!(" {word}"),
-        None => format!(" '{}'", word.replace('\'', "'\\''")),
-    };
-    let open = if command.is_empty() { "" } else { " open" };
-    format!("markbook{open}{}", command.iter().map(quoted).collect::<String>())
+/// A word as a shell takes it; in quotes in any case where it `is_text`.
+fn quoted(word: &str, is_text: bool) -> String {
+    let is_plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=:,@+".contains(c));
+    if is_plain && !is_text {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }

@@ -21,6 +21,8 @@ pub enum On {
     Lab,
     /// The runs that were opened, where they are more than two.
     Runs,
+    /// What can be opened: own runs, files, the demo.
+    Home,
 }
 
 impl On {
@@ -33,6 +35,7 @@ impl On {
             On::Compare => "Compare",
             On::Lab => "Regex lab",
             On::Runs => "Runs",
+            On::Home => "Home",
         }
     }
 }
@@ -103,6 +106,10 @@ pub enum Action {
     More,
     /// From a run at work to its landed rows.
     ToBrowse,
+    /// Lets a run go on that is not complete.
+    Resume,
+    /// Opens a path that is typed.
+    OpenPath,
     Redraw,
     Suspend,
 }

@@ -1,13 +1,13 @@
 //! The keys: each said once, with what it does on which screens. In the order of the key line; the help groups them.
 
-use super::On::{self, Browse, Compare, Exam, Lab, Live, Question, Runs};
+use super::On::{self, Browse, Compare, Exam, Home, Lab, Live, Question, Runs};
 use super::{Action, Group, Key, Use};
 
-pub const ALL: [On; 7] = [Browse, Question, Live, Exam, Compare, Lab, Runs];
+pub const ALL: [On; 8] = [Home, Runs, Browse, Question, Live, Exam, Compare, Lab];
 const SLICED: [On; 6] = [Browse, Question, Live, Exam, Compare, Lab];
 const FILTERED: [On; 4] = [Browse, Live, Exam, Lab];
 const ONE_RUN: [On; 5] = [Browse, Question, Live, Exam, Lab];
-const LISTS: [On; 6] = [Browse, Live, Exam, Compare, Lab, Runs];
+const LISTS: [On; 7] = [Home, Runs, Browse, Live, Exam, Compare, Lab];
 const READING: [On; 4] = [Browse, Question, Compare, Lab];
 const SEARCHED: [On; 3] = [Browse, Question, Compare];
 const ROWS: [On; 2] = [Browse, Question];
@@ -29,15 +29,18 @@ macro_rules! keys {
 keys! {
     ["r"] Read, "regex rule extraction pattern change":
         [Lab] OpenLab "edit the rule", "edit the rule; every output is read again as you type";
+        [Home] Resume "resume", "let this run go on where it was stopped";
         ROWS OpenLab "", "regex lab: what another rule would read, on these rows or this output",
     ["h", "←"] Move, "left output scroll":
         [Question] Left "/l attempt", "previous attempt";
         [Compare] Left "/l A/B", "the text of A: in focus, or on small screens in sight";
-        [Browse] Left "", "show the question from further left",
+        [Browse] Left "", "show the question from further left";
+        [Runs] Left "", "in the table: the run before",
     ["l", "→"] Move, "right output scroll":
         [Question] Right "", "next attempt";
         [Compare] Right "", "the text of B";
-        [Browse] Right "", "show the question from further right",
+        [Browse] Right "", "show the question from further right";
+        [Runs] Right "", "in the table: the next run",
     ["j", "↓"] Move, "":
         [Question] Down "/k scroll", "scroll down";
         LISTS Down "", "down",
@@ -56,11 +59,13 @@ keys! {
         [Live] NextPane "other exam", "go to the other exam";
         [Lab] NextPane "what flips", "next way of flipping";
         [Compare] NextPane "quadrant", "next list: A only, B only, changed pick";
+        [Runs] NextPane "table", "the runs as a list, or side by side as a table by category";
         [Browse] NextPane "", "next pane";
         [Question] NextPane "", "the keys scroll the question, or the text below it",
     ["⏎"] Move, "open read enter zoom watch":
         [Live] Open "full screen", "open this exam full screen";
-        [Runs] Open "browse", "browse this run; with two marked: compare them";
+        [Runs] Open "browse", "browse this run, in the table this cell; with two marked: compare them";
+        [Home] Open "open", "open this; with several marked: compare two, or more as a table";
         [Browse] Open "open", "open the question; on panes 1 to 3 filter by the line";
         [Exam] Open "open", "open this answer; one that is being written is watched";
         [Lab] Open "open", "open the question";
@@ -69,7 +74,8 @@ keys! {
         WORKING Follow "follow", "hold the feed, or let the newest answer stay on top";
         [Browse] Follow "", "follow a file that grows: its new rows show, nothing else moves",
     ["Space"] Mark, "select":
-        [Runs] Mark "mark", "mark or unmark this run",
+        [Runs] Mark "mark", "mark or unmark this run";
+        [Home] Mark "mark", "mark or unmark this, to open several together",
     ["b"] Move, "rows list":
         WORKING ToBrowse "browse", "browse what has landed",
     ["P"] Read, "stop resume continue":
@@ -103,7 +109,8 @@ keys! {
     ["w"] Rows, "incorrect errors mistakes":
         ONE_RUN Wrong "wrong", "only wrong rows ([invalid] included), or all again",
     ["o"] Rows, "ok right correct":
-        ONE_RUN Ok "", "only correct rows, or all again",
+        ONE_RUN Ok "", "only correct rows, or all again";
+        [Home] OpenPath "path…", "open a file or a folder: type its path",
     ["c"] Rows, "subject topic":
         SLICED Category "category", "choose a category or subject: type to narrow",
     ["a"] Rows, "group questions seeds":
@@ -175,7 +182,7 @@ keys! {
         ALL Suspend "", "to the shell; fg comes back",
     ["q"] File, "exit close leave stop":
         READING Quit "quit", "back; at the top quit";
-        [Runs] Quit "quit", "quit";
+        [Home, Runs] Quit "quit", "quit";
         WORKING Quit "quit", "quit; asks while a run is at work",
     ["Q", "^c"] File, "exit close leave":
         ALL QuitNow "", "quit; asks while a run is at work",

@@ -12,6 +12,7 @@ use crate::notes::Notes;
 use crate::trace::Trace;
 use crate::tui::compare::Paired;
 use crate::tui::event::{Effect, Event, How, Opened, Saved, Tell};
+use crate::tui::home::Picked;
 use crate::tui::keymap::On;
 use crate::tui::lab::Lab;
 use crate::tui::panes::about::About;
@@ -26,8 +27,12 @@ use super::{Choice, Shared};
 /// What is known of the runs that are open.
 #[derive(Debug, Default)]
 pub struct Session {
-    /// The command line that reopens the trace: `markbook open PATH`.
-    pub reopen: String,
+    /// The words after `markbook open` that open the traces again.
+    pub reopen: Vec<String>,
+    /// What was chosen on Home.
+    pub picked: Option<Picked>,
+    /// Whether Home is where `q` leads.
+    pub has_home: bool,
     /// Why there is nothing to show.
     pub failure: Option<String>,
     /// What is wrong with the trace; `None` while it is looked through.

@@ -2,6 +2,11 @@
 //!
 //! Both are state machines without threads of their own: `mod.rs` runs them on threads, tests and `--print` step them.
 
+mod lab;
+mod order;
+mod reader;
+mod search;
+
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,65 +16,18 @@ use crate::extract::Rule;
 use crate::filter::{Completion, Context, Derived, Filter, Mode, complete};
 use crate::labels::Joined;
 use crate::notes::Notes;
-use crate::record::Record;
-use crate::trace::{Field, Texts, Trace};
+use crate::trace::{Field, Trace};
 
 use super::compare::{Paired, Tallied};
-use super::lab::{LabReport, Read};
+use super::lab::LabReport;
 use super::reading;
-use super::shelf::Side;
 use super::snapshot::{Report, Snapshot};
 
-/// What rows are shown, and how.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct View {
-    pub filter: String,
-    pub sort: Sort,
-    pub is_reversed: bool,
-    /// One row a question instead of one an attempt.
-    pub by_question: bool,
-}
-
-/// A column to sort by.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Sort {
-    #[default]
-    File,
-    Question,
-    Attempt,
-    Pick,
-    Key,
-    Category,
-    Chars,
-    Agreement,
-}
-
-impl View {
-    /// The same view under another filter.
-    pub fn with(&self, filter: String) -> View {
-        View { filter, ..self.clone() }
-    }
-}
-
-impl Sort {
-    pub const ALL: [(Sort, &'static str, &'static str); 8] = [
-        (Sort::File, "file", "order of the file"),
-        (Sort::Question, "qid", "question id"),
-        (Sort::Attempt, "at", "attempt"),
-        (Sort::Pick, "pick", "letter read"),
-        (Sort::Key, "key", "gold letter"),
-        (Sort::Category, "category", "category, then subject"),
-        (Sort::Chars, "chars", "length of the output"),
-        (Sort::Agreement, "agree", "attempts that agree"),
-    ];
-
-    pub fn name(self) -> &'static str {
-        Sort::ALL
-            .iter()
-            .find(|(sort, ..)| *sort == self)
-            .map_or("", |(_, name, _)| name)
-    }
-}
+use lab::LabJob;
+use order::sort;
+pub use order::{Sort, View};
+pub use reader::{Fetched, Sight, fetch};
+use search::Search;
 
 /// How much of a trace there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,23 +130,6 @@ struct Job {
     is_answered: bool,
 }
 
-/// A rule by which outputs are read.
-struct LabJob {
-    number: u64,
-    typed: String,
-    rule: Rule,
-    /// What was read, by row.
-    reads: Vec<Read>,
-    /// The first row that was not looked at.
-    next: usize,
-}
-
-#[derive(Default)]
-struct Search {
-    found: Vec<u32>,
-    next: usize,
-}
-
 /// Filters, searches, counts and diagnoses, one step at a time.
 #[derive(Default)]
 pub struct Worker {
@@ -209,9 +150,6 @@ pub struct Worker {
 
 /// Rows between looks at the inbox while diagnosing.
 const PATIENCE: usize = 64;
-
-/// Time between partial answers of a search, after its first hits.
-const STREAM_EVERY: Duration = Duration::from_millis(50);
 
 impl std::fmt::Debug for Worker {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -369,72 +307,13 @@ impl Worker {
     }
 
     fn select(&self, snapshot: &Snapshot, job: &mut Job, interrupted: &dyn Fn() -> bool, tell: &mut dyn FnMut(Reply)) {
-        if job.filter.fields().is_empty() {
-            let rows = job.filter.select(&self.context(snapshot, Some(&job.notes)));
-            job.is_answered = true;
-            let selected = self.selected(snapshot, job, rows, snapshot.rows().len(), true);
-            tell(Reply::Selected(Arc::new(selected)));
-            return;
+        if !job.filter.fields().is_empty() {
+            return self.search(snapshot, job, interrupted, tell);
         }
-        let mut search = job.search.take().unwrap_or_default();
-        let resumes = job.filter.fields().len() == 1;
-        if !resumes {
-            search = Search::default();
-        }
-        let rest = Rest {
-            texts: &*snapshot.trace.texts,
-            from: search.next,
-            until: snapshot.rows().len(),
-        };
-        let mut last_told = job.asked;
-        let mut pause = STREAM_EVERY;
-        let (mut found, mut next, mut stopped) = (search.found, search.next, false);
-        let (mut told, resumed) = (0, !found.is_empty());
-        let outcome = {
-            let job = &*job;
-            let found = std::cell::RefCell::new(&mut found);
-            let go_on = &mut |row: usize| {
-                next = row + 1;
-                if interrupted() {
-                    stopped = true;
-                    return ControlFlow::Break(());
-                }
-                let known = found.borrow().len();
-                if known > told && (told == 0 || last_told.elapsed() > pause) {
-                    let is_first = told == 0 && !resumed;
-                    told = known;
-                    let begun = Instant::now();
-                    let mut selected = self.selected(snapshot, job, found.borrow().clone(), row + 1, false);
-                    selected.is_first_hit = is_first;
-                    tell(Reply::Selected(Arc::new(selected)));
-                    last_told = Instant::now();
-                    // Counting what was found may not take a large share of the search.
-                    pause = STREAM_EVERY.max(begun.elapsed() * 8);
-                }
-                ControlFlow::Continue(())
-            };
-            let hit = &mut |row| {
-                found.borrow_mut().push(row);
-                ControlFlow::Continue(())
-            };
-            let context = self.context(snapshot, Some(&job.notes));
-            job.filter.select_by_text(&context, &rest, go_on, hit)
-        };
-        match outcome {
-            Ok(()) if stopped => job.search = Some(Search { found, next }),
-            Ok(()) => {
-                job.is_answered = true;
-                let is_first_hit = told == 0 && !resumed && !found.is_empty();
-                job.found = Arc::new(found.clone());
-                let mut selected = self.selected(snapshot, job, found, snapshot.rows().len(), true);
-                selected.is_first_hit = is_first_hit;
-                tell(Reply::Selected(Arc::new(selected)));
-            }
-            Err(error) => {
-                job.is_answered = true;
-                tell(Reply::Failed(format!("{error:#}")));
-            }
-        }
+        let rows = job.filter.select(&self.context(snapshot, Some(&job.notes)));
+        job.is_answered = true;
+        let selected = self.selected(snapshot, job, rows, snapshot.rows().len(), true);
+        tell(Reply::Selected(Arc::new(selected)));
     }
 
     fn selected(
@@ -478,55 +357,6 @@ impl Worker {
             is_first_hit: false,
             took: job.asked.elapsed(),
         }
-    }
-
-    /// Reads the outputs of the view by another rule; false: interrupted, to be gone on with.
-    fn read_by(
-        &self,
-        snapshot: &Snapshot,
-        lab: &mut LabJob,
-        interrupted: &dyn Fn() -> bool,
-        tell: &mut dyn FnMut(Reply),
-    ) -> bool {
-        let rows = snapshot.rows();
-        let selected: Vec<u32> = match &self.job {
-            Some(job) if job.filter.fields().is_empty() => job.filter.select(&self.context(snapshot, Some(&job.notes))),
-            // What a text search found is not searched for again.
-            Some(job) => job.found.to_vec(),
-            None => (0..rows.len() as u32).collect(),
-        };
-        let mut wanted = vec![false; rows.len()];
-        selected.iter().for_each(|row| wanted[*row as usize] = true);
-        lab.reads.resize(rows.len(), Read::default());
-        let (rule, from) = (&lab.rule, lab.next);
-        let (reads, next) = (&mut lab.reads, &mut lab.next);
-        let mut stopped = false;
-        let outcome = snapshot.trace.texts.map(
-            Field::Completion,
-            &|row| row >= from && row < rows.len() && wanted[row] && !rows.scored[row],
-            &|row, text| Read::of(rule, text, rows.answer.get(row)).bits(),
-            &mut |row, bits| {
-                reads[row] = Read::from_bits(bits);
-                *next = row + 1;
-                if interrupted() {
-                    stopped = true;
-                    return ControlFlow::Break(());
-                }
-                ControlFlow::Continue(())
-            },
-        );
-        match outcome {
-            Err(error) => tell(Reply::Failed(format!("{error:#}"))),
-            Ok(()) if stopped => return false,
-            Ok(()) => {
-                let report = LabReport::of(&lab.typed, rows, &selected, std::mem::take(&mut lab.reads));
-                tell(Reply::Lab {
-                    number: lab.number,
-                    report: Arc::new(report),
-                });
-            }
-        }
-        true
     }
 
     fn count(&self, snapshot: &Snapshot, filter: &str, tell: &mut dyn FnMut(Reply)) {
@@ -591,154 +421,4 @@ impl Worker {
         self.redo();
         true
     }
-}
-
-fn sort(snapshot: &Snapshot, view: &View, rows: &mut [u32]) {
-    let columns = snapshot.rows();
-    let at = |row: &u32| *row as usize;
-    match view.sort {
-        Sort::File => {}
-        Sort::Question => rows.sort_by_key(|row| (columns.question_id[at(row)], columns.attempt[at(row)])),
-        Sort::Attempt => rows.sort_by_key(|row| columns.attempt[at(row)]),
-        Sort::Pick => rows.sort_by(|a, b| columns.pick.get(at(a)).cmp(columns.pick.get(at(b)))),
-        Sort::Key => rows.sort_by(|a, b| columns.answer.get(at(a)).cmp(columns.answer.get(at(b)))),
-        Sort::Category => rows.sort_by(|a, b| {
-            let place = |row: &u32| (columns.category.get(at(row)), columns.subject.get(at(row)));
-            place(a).cmp(&place(b))
-        }),
-        Sort::Chars => rows.sort_by_key(|row| columns.chars[at(row)]),
-        Sort::Agreement => rows.sort_by_key(|row| snapshot.agreement.agree(*row as usize)),
-    }
-    if view.is_reversed {
-        rows.reverse();
-    }
-}
-
-/// A trace's texts from a row on, so that an interrupted search goes on where it was.
-struct Rest<'a> {
-    texts: &'a dyn Texts,
-    from: usize,
-    /// A run at work may have added texts since the rows were taken.
-    until: usize,
-}
-
-impl Texts for Rest<'_> {
-    fn record(&self, row: usize) -> anyhow::Result<Arc<Record>> {
-        self.texts.record(row)
-    }
-
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
-        self.texts.scan(
-            field,
-            &|row| (self.from..self.until).contains(&row) && wanted(row),
-            visit,
-        )
-    }
-
-    fn map(
-        &self,
-        field: Field,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-        number: &(dyn Fn(usize, &str) -> u64 + Sync),
-        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
-        let (from, until) = (self.from, self.until);
-        let wanted = |row: usize| (from..until).contains(&row) && wanted(row);
-        self.texts.map(field, &wanted, number, visit)
-    }
-}
-
-/// Texts that the screen needs in sight.
-#[derive(Debug, Clone)]
-pub struct Sight {
-    pub side: Side,
-    pub trace: Arc<Trace>,
-    /// Rows of which the question is shown.
-    pub questions: Vec<u32>,
-    /// Rows that are read in full, the most urgent first.
-    pub records: Vec<u32>,
-}
-
-/// What the reader fetched.
-#[derive(Debug, Clone)]
-pub struct Fetched {
-    pub side: Side,
-    pub questions: Vec<(u32, String)>,
-    pub records: Vec<(u32, Result<Arc<Record>, String>)>,
-    /// Whether all that was asked for is told.
-    pub is_last: bool,
-}
-
-/// Code points of a question kept for a list.
-const QUESTION_HEAD: usize = 400;
-
-/// Fetches the texts in sight; the full records come first, one answer each kind.
-pub fn fetch(sight: &Sight, tell: &mut dyn FnMut(Fetched)) {
-    if !sight.records.is_empty() {
-        let records = read_records(&sight.trace, &sight.records);
-        tell(Fetched {
-            side: sight.side,
-            questions: Vec::new(),
-            records,
-            is_last: sight.questions.is_empty(),
-        });
-    }
-    if sight.questions.is_empty() {
-        return;
-    }
-    let wanted: HashSet<usize> = sight.questions.iter().map(|row| *row as usize).collect();
-    let mut questions = Vec::new();
-    let visit = &mut |row: usize, text: &str| {
-        questions.push((row as u32, text.chars().take(QUESTION_HEAD).collect()));
-        if questions.len() == wanted.len() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let outcome = sight
-        .trace
-        .texts
-        .scan(Field::Question, &|row| wanted.contains(&row), visit);
-    let records = match outcome {
-        Ok(()) => Vec::new(),
-        Err(error) => vec![(sight.questions[0], Err(format!("{error:#}")))],
-    };
-    // A question without text must not be asked for again and again.
-    let known: HashSet<u32> = questions.iter().map(|(row, _)| *row).collect();
-    questions.extend(
-        sight
-            .questions
-            .iter()
-            .filter(|row| !known.contains(row))
-            .map(|row| (*row, String::new())),
-    );
-    tell(Fetched {
-        side: sight.side,
-        questions,
-        records,
-        is_last: true,
-    });
-}
-
-fn read_records(trace: &Trace, rows: &[u32]) -> Vec<(u32, Result<Arc<Record>, String>)> {
-    let wanted: Vec<usize> = rows.iter().map(|row| *row as usize).collect();
-    // Reads the neighbourhood in one go into the trace's cache; each record is then taken as it is shown.
-    let together = trace.texts.records(&wanted);
-    rows.iter()
-        .map(|row| {
-            let record = match &together {
-                Ok(_) => trace.record(*row as usize),
-                Err(error) => trace
-                    .record(*row as usize)
-                    .map_err(|own| own.context(format!("{error:#}"))),
-            };
-            (*row, record.map_err(|error| format!("{error:#}")))
-        })
-        .collect()
 }

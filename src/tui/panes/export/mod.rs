@@ -1,20 +1,19 @@
 //! The export dialog: what, in which form, where to; count and size stand there before anything is written.
 
+mod overlay;
+mod writing;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-
-use crate::export::{ALL, Extra, FORMATS, Options, Target, format_of};
-use crate::text::{count, size, thousands};
-use crate::tui::canvas::Canvas;
-use crate::tui::event::{Effect, Event, Exported, Order, PairOrder, Refused};
-use crate::tui::passage::Passage;
-use crate::tui::screen::{Next, Overlay, Pairs, Screen};
+use crate::export::{ALL, Extra, FORMATS, Options, Target};
+use crate::text::{count, size};
+use crate::tui::event::{Effect, Order, PairOrder, Refused};
+use crate::tui::screen::{Next, Pairs};
 use crate::tui::shared::{Shared, at_home};
-use crate::tui::theme::Role;
 use crate::tui::widgets::Input;
+
+pub use writing::Writing;
 
 /// Which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,37 +76,6 @@ pub struct Dialog {
     /// Whether the path was typed, so that it does not follow the format.
     is_typed: bool,
     stem: String,
-}
-
-/// An export that is being written.
-#[derive(Debug, Clone)]
-pub struct Writing {
-    /// Rows written so far; the writer counts.
-    written: Arc<AtomicUsize>,
-    all: usize,
-    path: PathBuf,
-    /// What is written: `row` or `pair`.
-    noun: &'static str,
-}
-
-impl Writing {
-    fn of(dialog: &Dialog) -> Writing {
-        Writing {
-            written: Arc::default(),
-            all: dialog.rows(),
-            path: dialog.target(),
-            noun: dialog.noun(),
-        }
-    }
-
-    fn rows(&self) -> usize {
-        self.written.load(Ordering::Relaxed).min(self.all)
-    }
-
-    /// How much is written, of a hundred.
-    pub fn share(&self) -> usize {
-        self.rows() * 100 / self.all.max(1)
-    }
 }
 
 impl Dialog {
@@ -362,116 +330,6 @@ impl Dialog {
     }
 }
 
-impl Overlay for Dialog {
-    fn press(&mut self, key: KeyEvent, shared: &mut Shared) -> bool {
-        let control = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Esc => {
-                if let Some(writing) = &shared.writing {
-                    let path = writing.path.display();
-                    shared.say(format!("writing {path} goes on in the background"));
-                }
-                return false;
-            }
-            KeyCode::Char('Q') if self.writing.is_some() => shared.go(Next::Quit),
-            _ if self.writing.is_some() => {}
-            KeyCode::Enter if self.path.text.trim().is_empty() => {
-                self.error = Some("a file name is missing".to_owned());
-            }
-            KeyCode::Enter if self.rows() == 0 => self.error = Some("there are no such rows".to_owned()),
-            KeyCode::Enter => match format_of(Some(self.form()), &self.target()) {
-                Ok(_) => self.write(shared),
-                Err(error) => self.error = Some(error.to_string()),
-            },
-            KeyCode::Char('o') if control && self.error.is_some() => {
-                self.force = true;
-                self.write(shared);
-            }
-            KeyCode::Tab | KeyCode::Down => self.go(1),
-            KeyCode::BackTab | KeyCode::Up => self.go(FIELDS.len() - 1),
-            KeyCode::Left | KeyCode::Right | KeyCode::Char(' ') if self.field != Field::Path => {
-                self.turn(key.code != KeyCode::Left);
-            }
-            _ if self.field == Field::Path && self.path.press(key) => self.typed(),
-            _ => {}
-        }
-        true
-    }
-
-    fn paste(&mut self, text: &str, _: &mut Shared) {
-        self.path.insert(text);
-        self.typed();
-    }
-
-    fn hear(&mut self, event: &Event, shared: &mut Shared) -> bool {
-        match event {
-            Event::Estimated(bytes, whole_questions) => {
-                self.sizes.bytes_a_row = Some(*bytes);
-                self.sizes.whole_questions = Some(*whole_questions);
-            }
-            Event::Exported(Ok(_)) => return false,
-            Event::Exported(Err(refused)) => {
-                shared.notice = None;
-                self.fail(refused);
-            }
-            _ => {}
-        }
-        true
-    }
-
-    fn draw(&self, canvas: &mut Canvas, _: &Shared, _: &dyn Screen) {
-        let remark = "Tab field · arrows change · Enter writes · Esc";
-        let mut inner = canvas.window((76, 12), "Export", remark);
-        let width = inner.width();
-        inner.line(0, inner.strip().strong(self.size()));
-        for (at, (field, name, value)) in self.fields().into_iter().enumerate() {
-            let (value, role) = if field == self.field {
-                (format!("< {value} >"), Role::Focus)
-            } else {
-                (format!("  {value}"), Role::Plain)
-            };
-            let strip = inner.strip().dim(format!("{name:<8}")).put(value, role);
-            inner.line(at + 2, strip);
-        }
-        let strip = inner.strip().dim(format!("{:<10}", "file"));
-        let strip = if self.field == Field::Path {
-            self.path.onto(strip, width.saturating_sub(12))
-        } else {
-            strip.foreign(&self.path.text, 60, Role::Plain)
-        };
-        inner.line(5, strip);
-        let (text, role) = match (&self.error, &self.writing) {
-            (_, Some(writing)) => {
-                let (rows, all) = (thousands(writing.rows()), count(writing.all, writing.noun));
-                (
-                    format!("{rows} of {all} written · Esc goes on in the background"),
-                    Role::Strong,
-                )
-            }
-            (Some(error), None) => (error.clone(), Role::Warning),
-            (None, None) => ("an existing file is kept".to_owned(), Role::Dim),
-        };
-        let text = Passage::remarked(&text, role).lay(width, inner.theme.ascii);
-        inner.below(7).laid(&text, 0);
-    }
-}
-
-impl Shared {
-    /// An export ended.
-    pub fn exported(&mut self, outcome: &Result<Exported, Refused>) {
-        let noun = self.writing.take().map_or("row", |writing| writing.noun);
-        match outcome {
-            Ok(Exported { written, path }) => {
-                let rows = count(written.rows, noun);
-                let bytes = count(usize::try_from(written.bytes).unwrap_or(usize::MAX), "byte");
-                let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                self.say(format!("{rows} written to {} ({bytes})", path.display()));
-            }
-            Err(refused) => self.warn(refused.why.clone()),
-        }
-    }
-}
-
 /// A name for a file of the filtered rows: `invalid-cat-law`.
 fn stem(filter: &str) -> String {
     let words = filter
@@ -488,7 +346,12 @@ fn text_of(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
+    use crossterm::event::KeyCode;
+
     use super::*;
+    use crate::tui::screen::Overlay;
     use crate::tui::theme::Theme;
 
     fn shared() -> Shared {

@@ -1,21 +1,22 @@
 //! What the panes share: the trace, the view on it, the rows that are in it, and the texts in sight.
 
+mod history;
+
 use std::sync::Arc;
 
 use crate::extract::Rule;
 use crate::filter::{Filter, Mode};
-use crate::notes::{Note, Notes};
+use crate::notes::Notes;
 use crate::record::Record;
-use crate::trace::{Rows, Trace};
+use crate::trace::Rows;
 
 use super::shelf::Shelf;
 use super::snapshot::Snapshot;
 use super::view::RowName;
 use super::widgets::Cursor;
-use super::worker::{Fetched, Request, Selected, Sight, View};
+use history::Step;
 
-/// Steps that `u` can take back.
-const HISTORY: usize = 200;
+use super::worker::{Fetched, Request, Selected, Sight, View};
 
 #[derive(Debug, Default)]
 pub struct Workspace {
@@ -43,26 +44,6 @@ pub struct Workspace {
     pub has_two_runs: bool,
     /// Whether key and picks of questions that the person has not answered are hidden.
     pub is_blind: bool,
-}
-
-/// A step that can be taken back: what there was before it.
-#[derive(Debug)]
-struct Step {
-    view: View,
-    notes: Arc<Notes>,
-    /// The trace with the picks of before, where the step changed the rule.
-    trace: Option<Arc<Trace>>,
-    /// What the step did, to be told.
-    what: String,
-}
-
-/// What taking a step back, or once more, asks for.
-#[derive(Debug)]
-pub struct Stepped {
-    pub request: Request,
-    /// The trace to be shown, where the rule changes.
-    pub trace: Option<Arc<Trace>>,
-    pub what: String,
 }
 
 impl Workspace {
@@ -137,17 +118,6 @@ impl Workspace {
         true
     }
 
-    /// Changes the view, to be undone by `u`; the request makes its rows.
-    pub fn show(&mut self, view: View) -> Option<Request> {
-        if view == self.view {
-            return None;
-        }
-        let what = what_differs(&self.view, &view);
-        self.remember(what, None);
-        self.view = view;
-        Some(self.ask())
-    }
-
     /// Changes the view without a step of history: while typing.
     pub fn show_for_now(&mut self, view: View) -> Option<Request> {
         if view == self.view {
@@ -175,34 +145,6 @@ impl Workspace {
             Some(_) => self.filter.as_flag(),
             None => self.view.filter.trim().to_owned(),
         }
-    }
-
-    /// Makes the change from `before` to the present view a step of history.
-    pub fn keep(&mut self, before: View) {
-        if before != self.view {
-            let what = what_differs(&before, &self.view);
-            let now = std::mem::replace(&mut self.view, before);
-            self.remember(what, None);
-            self.view = now;
-        }
-    }
-
-    /// Makes a change of the rule a step of history; `trace` has the picks of before.
-    pub fn keep_rule(&mut self, trace: Arc<Trace>, what: String) {
-        self.remember(what, Some(trace));
-    }
-
-    fn remember(&mut self, what: String, trace: Option<Arc<Trace>>) {
-        self.undo.push(Step {
-            view: self.view.clone(),
-            notes: Arc::clone(&self.notes),
-            trace,
-            what,
-        });
-        if self.undo.len() > HISTORY {
-            self.undo.remove(0);
-        }
-        self.redo.clear();
     }
 
     /// A filter line as it stands on the screen; what is not understood does not filter.
@@ -257,46 +199,6 @@ impl Workspace {
                 && name.exam.as_deref().is_none_or(|exam| rows.benchmark.get(at) == exam)
         };
         self.selected.rows.iter().find(fits).copied()
-    }
-
-    /// Takes the last change back; `None` where there is none.
-    pub fn undo(&mut self) -> Option<Stepped> {
-        let step = self.undo.pop()?;
-        let (stepped, back) = self.step_to(step);
-        self.redo.push(back);
-        Some(stepped)
-    }
-
-    pub fn redo(&mut self) -> Option<Stepped> {
-        let step = self.redo.pop()?;
-        let (stepped, back) = self.step_to(step);
-        self.undo.push(back);
-        Some(stepped)
-    }
-
-    /// Shows what a step holds, and gives the step that leads back.
-    fn step_to(&mut self, step: Step) -> (Stepped, Step) {
-        let own = step.trace.as_ref().and(self.snapshot.as_ref());
-        let back = Step {
-            view: std::mem::replace(&mut self.view, step.view),
-            notes: std::mem::replace(&mut self.notes, step.notes),
-            trace: own.map(|snapshot| Arc::clone(&snapshot.trace)),
-            what: step.what.clone(),
-        };
-        let stepped = Stepped {
-            request: self.ask(),
-            trace: step.trace,
-            what: step.what,
-        };
-        (stepped, back)
-    }
-
-    /// Changes what stands on a row; the request is there where the filter asks for marks or notes. `what` is the change
-    /// in a word: `mark`.
-    pub fn annotate(&mut self, row: u32, what: &str, change: impl FnOnce(&mut Note)) -> Option<Request> {
-        self.remember(format!("{what} on {}", self.row_name(row)), None);
-        Arc::make_mut(&mut self.notes).change(row, change);
-        self.filter.needs_notes().then(|| self.ask())
     }
 
     /// Takes over rows for the view. The row under the cursor stays where it is on the screen if it is still there and
@@ -390,24 +292,6 @@ impl Workspace {
         self.shelf
             .take(fetched, |row| snapshot.map(|snapshot| snapshot.question(row)));
     }
-}
-
-/// What leads from one view to another, in a few words.
-fn what_differs(before: &View, after: &View) -> String {
-    if before.filter != after.filter {
-        return match after.filter.trim() {
-            "" => "the filter cleared".to_owned(),
-            filter => format!("filter {filter}"),
-        };
-    }
-    if before.by_question != after.by_question {
-        return "one row a question or an attempt".to_owned();
-    }
-    format!(
-        "sort by {}{}",
-        after.sort.name(),
-        if after.is_reversed { ", reversed" } else { "" }
-    )
 }
 
 /// Where rows went when a trace was read again.
