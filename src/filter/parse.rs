@@ -78,44 +78,15 @@ impl Filter {
                 Some(rest) => (true, rest),
                 None => (false, word),
             };
-            let mut why = None;
             let read = read_word(body, rows, mode).and_then(|read| match read {
                 Read::Test(Test::Pair(_)) if !has_two_runs => bail!("`{body}` takes two runs; open them together"),
                 read => Ok(read),
             });
-            let read = match read {
-                Ok(read) => read,
-                Err(error) if mode == Mode::Typing => {
-                    why = Some(first_clause(&format!("{error:#}")));
-                    Read::Pending
-                }
-                Err(error) => return Err(error),
+            let (test, state, why) = match mode {
+                Mode::Strict => (Some(strictly(word, read?)?), State::Active, None),
+                Mode::Typing => while_typing(body, read)?,
             };
-            let state = match read {
-                Read::Test(test) => {
-                    group.push(Term { negated, test });
-                    State::Active
-                }
-                Read::Pending if mode == Mode::Strict => {
-                    bail!(
-                        "the filter word `{word}` is unfinished: it lacks its value, or could be several of {}",
-                        list()
-                    )
-                }
-                Read::Pending => State::Pending,
-                Read::Unknown(_) if mode == Mode::Typing && !body.contains(':') && !body.is_empty() => {
-                    group.push(Term {
-                        negated,
-                        test: Test::Text(Field::Completion, vec![literal(&unquote(body))?]),
-                    });
-                    State::AsText
-                }
-                Read::Unknown(reason) if mode == Mode::Typing => {
-                    why = Some(first_clause(&reason));
-                    State::Pending
-                }
-                Read::Unknown(reason) => bail!("{reason}; known words: {}; text in outputs: text:…", list()),
-            };
+            group.extend(test.map(|test| Term { negated, test }));
             filter.words.push(Word { span, state, why });
         }
         filter.groups.push(group);
@@ -135,6 +106,33 @@ impl Filter {
         }
         Ok(filter)
     }
+}
+
+/// The test of a word that must be understood.
+fn strictly(word: &str, read: Read) -> Result<Test> {
+    match read {
+        Read::Test(test) => Ok(test),
+        Read::Pending => bail!(
+            "the filter word `{word}` is unfinished: it lacks its value, or could be several of {}",
+            list()
+        ),
+        Read::Unknown(reason) => bail!("{reason}; known words: {}; text in outputs: text:…", list()),
+    }
+}
+
+/// The test of a word that is being typed, where it has one already, and how it stands; what is no word is looked for in
+/// the outputs.
+fn while_typing(body: &str, read: Result<Read>) -> Result<(Option<Test>, State, Option<String>)> {
+    Ok(match read {
+        Ok(Read::Test(test)) => (Some(test), State::Active, None),
+        Ok(Read::Pending) => (None, State::Pending, None),
+        Ok(Read::Unknown(_)) if !body.contains(':') && !body.is_empty() => {
+            let test = Test::Text(Field::Completion, vec![literal(&unquote(body))?]);
+            (Some(test), State::AsText, None)
+        }
+        Ok(Read::Unknown(reason)) => (None, State::Pending, Some(first_clause(&reason))),
+        Err(error) => (None, State::Pending, Some(first_clause(&format!("{error:#}")))),
+    })
 }
 
 /// Text words of one filter: which of them hold on a row is kept in the bits of a number.

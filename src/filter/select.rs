@@ -86,13 +86,7 @@ impl Filter {
         hit: &mut dyn FnMut(u32) -> ControlFlow<()>,
     ) -> Result<()> {
         let bound = self.bind(context);
-        let tests: Vec<(Field, &[regex::Regex])> = self
-            .terms()
-            .filter_map(|term| match &term.test {
-                Test::Text(field, patterns) => Some((*field, &patterns[..])),
-                _ => None,
-            })
-            .collect();
+        let tests = self.text_tests();
         let fields = self.fields();
         let possible: Vec<bool> = (0..context.rows.len())
             .map(|row| bound.passes(context, row, &|_| None))
@@ -105,12 +99,7 @@ impl Filter {
             }
             return Ok(());
         };
-        // The tests of a field that hold on a text, a bit each.
-        let holding = |field: Field, text: &str| -> u64 {
-            let of_field = tests.iter().enumerate().filter(|(_, (of, _))| *of == field);
-            let held = of_field.filter(|(_, (_, patterns))| patterns.iter().any(|pattern| pattern.is_match(text)));
-            held.fold(0, |bits, (test, _)| bits | 1 << test)
-        };
+        let holding = |field: Field, text: &str| holding(&tests, field, text);
         let mut found = vec![0_u64; if earlier.is_empty() { 0 } else { possible.len() }];
         let mut stopped = false;
         for field in earlier {
@@ -141,6 +130,15 @@ impl Filter {
                 go_on(row)
             },
         )
+    }
+
+    /// The text tests, in the order of their bits.
+    fn text_tests(&self) -> Vec<(Field, &[regex::Regex])> {
+        let tests = self.terms().filter_map(|term| match &term.test {
+            Test::Text(field, patterns) => Some((*field, &patterns[..])),
+            _ => None,
+        });
+        tests.collect()
     }
 
     /// Every row that passes, text tests included; for use without a screen.
@@ -288,4 +286,11 @@ impl Bound<'_> {
 }
 fn is_within(number: i64, ranges: &[(i64, i64)]) -> bool {
     ranges.iter().any(|(low, high)| (*low..=*high).contains(&number))
+}
+
+/// The tests of a field that hold on a text, a bit each.
+fn holding(tests: &[(Field, &[regex::Regex])], field: Field, text: &str) -> u64 {
+    let of_field = tests.iter().enumerate().filter(|(_, (of, _))| *of == field);
+    let held = of_field.filter(|(_, (_, patterns))| patterns.iter().any(|pattern| pattern.is_match(text)));
+    held.fold(0, |bits, (test, _)| bits | 1 << test)
 }

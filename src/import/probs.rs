@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::harness;
 use super::head::Head;
-use super::json::{Object, Raw};
+use super::json::Object;
 use super::layout::{Answer, Entry, Layout, RowError, Sniffed, Tally, flag, mark, stated_score};
 use crate::record::{Record, letter, letter_index};
 

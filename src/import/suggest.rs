@@ -95,39 +95,45 @@ struct Suggested {
     map: Vec<(String, String)>,
 }
 
+/// The columns of the first rows, but for what lies inside the options: that is part of them.
+fn columns_of(sample: &[Object]) -> Vec<String> {
+    let mut columns: Vec<String> = Vec::new();
+    for path in sample.iter().take(20).flat_map(paths) {
+        if !columns.contains(&path) {
+            columns.push(path);
+        }
+    }
+    let mut known = OPTIONS.iter();
+    let whole = known.find_map(|known| columns.iter().find(|column| plain(column) == *known));
+    if let Some(whole) = whole.map(|whole| format!("{whole}.")) {
+        columns.retain(|column| !column.starts_with(&whole));
+    }
+    columns
+}
+
+/// The columns that may be one of ours by their names and by what they hold, likeliest first.
+fn candidates<'c>(columns: &'c [String], ours: &str, sample: &[Object]) -> Vec<&'c String> {
+    let named = |name: String| columns.iter().filter(move |column| plain(last_part(column)) == name);
+    let own = columns.iter().filter(|column| *column == ours);
+    let like = columns
+        .iter()
+        .filter(|column| ours == "pick" && is_pick(last_part(column)));
+    let all = own.chain(of_ours(ours).into_iter().flat_map(named)).chain(like);
+    let mut found: Vec<&String> = Vec::new();
+    for column in all.filter(|column| holds(ours, column, sample)) {
+        if !found.contains(&column) {
+            found.push(column);
+        }
+    }
+    found
+}
+
 impl Suggested {
     /// Pick and gold are those columns that give most rows a letter for both; the others go by their names and by what
     /// they hold.
     fn of(sample: &[Object], source: &'static str, options: &Options) -> Suggested {
-        let mut columns: Vec<String> = Vec::new();
-        for path in sample.iter().take(20).flat_map(paths) {
-            if !columns.contains(&path) {
-                columns.push(path);
-            }
-        }
-        // What lies inside the options is part of them.
-        let whole = OPTIONS
-            .iter()
-            .find_map(|known| columns.iter().find(|column| plain(column) == *known))
-            .cloned();
-        if let Some(whole) = whole.map(|whole| format!("{whole}.")) {
-            columns.retain(|column| !column.starts_with(&whole));
-        }
-        let candidates = |ours: &str| -> Vec<&String> {
-            let named = |name: String| columns.iter().filter(move |column| plain(last_part(column)) == name);
-            let own = columns.iter().filter(|column| *column == ours);
-            let like = columns
-                .iter()
-                .filter(|column| ours == "pick" && is_pick(last_part(column)));
-            let all = own.chain(of_ours(ours).into_iter().flat_map(named)).chain(like);
-            let mut found: Vec<&String> = Vec::new();
-            for column in all.filter(|column| holds(ours, column, sample)) {
-                if !found.contains(&column) {
-                    found.push(column);
-                }
-            }
-            found
-        };
+        let columns = columns_of(sample);
+        let candidates = |ours: &str| candidates(&columns, ours, sample);
         let choices = candidates("options").first().map(|column| (*column).clone());
         let try_out = |pick: Option<&String>, gold: Option<&String>| {
             let pairs = [("pick", pick), ("answer", gold), ("options", choices.as_ref())];

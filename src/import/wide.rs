@@ -47,31 +47,8 @@ struct Model {
 
 /// A table whose gold is known by its name or by the map, and at least two of whose other columns hold letters.
 pub(super) fn sniff(head: &Head, options: &Options) -> Option<Sniffed> {
-    let mut shared = with_own_names(&head.rows, &options.map);
-    let is_mapped = |shared: &[(String, String)], ours: &str| shared.iter().any(|(name, _)| name == ours);
-    if ["pick", "reasoning", "logprobs"]
-        .iter()
-        .any(|name| is_mapped(&shared, name))
-    {
-        return None;
-    }
     let first = head.rows.first()?;
-    if !is_mapped(&shared, "answer") {
-        let gold = GOLD
-            .iter()
-            .find_map(|known| first.keys().find(|name| plain(name) == *known))?;
-        shared.push(("answer".to_owned(), gold.to_owned()));
-    }
-    for ours in ["question", "options", "question_id"] {
-        let names = of_ours(ours);
-        let found = first.keys().find(|name| names.contains(&plain(name)));
-        if let Some(found) = found.filter(|_| !is_mapped(&shared, ours)) {
-            shared.push((ours.to_owned(), found.to_owned()));
-        }
-    }
-    if !is_mapped(&shared, "question") && !is_mapped(&shared, "question_id") {
-        return None;
-    }
+    let shared = shared_columns(head, first, options)?;
     let sample = head.sample();
     let of_model = |name: &str| {
         let map = shared.iter().cloned().chain([("pick".to_owned(), name.to_owned())]);
@@ -105,6 +82,31 @@ pub(super) fn sniff(head: &Head, options: &Options) -> Option<Sniffed> {
             head.shape.clone(),
         )
     })
+}
+
+/// The columns that all models share, where they are those of such a table.
+fn shared_columns(head: &Head, first: &Object, options: &Options) -> Option<Vec<(String, String)>> {
+    let mut shared = with_own_names(&head.rows, &options.map);
+    let is_mapped = |shared: &[(String, String)], ours: &str| shared.iter().any(|(name, _)| name == ours);
+    let of_one = ["pick", "reasoning", "logprobs"];
+    if of_one.iter().any(|name| is_mapped(&shared, name)) {
+        return None;
+    }
+    if !is_mapped(&shared, "answer") {
+        let gold = GOLD
+            .iter()
+            .find_map(|known| first.keys().find(|name| plain(name) == *known))?;
+        shared.push(("answer".to_owned(), gold.to_owned()));
+    }
+    for ours in ["question", "options", "question_id"] {
+        let names = of_ours(ours);
+        let found = first.keys().find(|name| names.contains(&plain(name)));
+        if let Some(found) = found.filter(|_| !is_mapped(&shared, ours)) {
+            shared.push((ours.to_owned(), found.to_owned()));
+        }
+    }
+    let is_told = is_mapped(&shared, "question") || is_mapped(&shared, "question_id");
+    is_told.then_some(shared)
 }
 
 /// Whether nearly all that stands in a column are texts that name an option.

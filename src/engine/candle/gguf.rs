@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::quantized::gguf_file::{Content, Value};
 
-use super::config::{Activation, Config, LayerConfig, NormPlaces, QkNorm};
+use super::config::{Config, LayerConfig, QkNorm};
 use super::rope::{LARGEST_HEAD, Rope};
 use super::weights::{Weights, map_file};
 
@@ -192,49 +192,23 @@ impl Metadata {
         ensure!(layers > 0 && layers < 4096, "{}: {layers} layers", self.path);
         let eps = self.number_opt("attention.layer_norm_rms_epsilon");
         let eps = eps.with_context(|| self.missing(&self.own("attention.layer_norm_rms_epsilon")))?;
-        let mlp = self.count("feed_forward_length")?;
-        let layer = LayerConfig {
-            kv_heads,
-            head_dim,
-            window: None,
-            rope: Some(0),
-            mlp,
-            shares_kv_of: None,
-            values_are_keys: false,
-        };
+        let layer = LayerConfig::plain(kv_heads, head_dim, self.count("feed_forward_length")?);
         let mut config = Config {
-            family,
             vocab: self.vocab()?,
             hidden,
-            heads,
-            layers: vec![layer; layers],
             ropes: vec![self.rope(head_dim, weights)?],
             context: self.count("context_length")?,
             norm_eps: eps as f32,
-            norm_places: NormPlaces::Before,
-            norm_weight_plus_one: false,
             qk_norm: if family == "qwen3" {
                 QkNorm::PerHead
             } else {
                 QkNorm::None
             },
-            value_norm: false,
             qkv_bias: weights.has("blk.0.attn_q.bias"),
             output_bias: weights.has("blk.0.attn_output.bias"),
             mlp_bias: weights.has("blk.0.ffn_gate.bias"),
-            fused_projections: false,
-            activation: Activation::Silu,
-            score_scale: (head_dim as f32).powf(-0.5),
-            score_cap: None,
-            logit_cap: None,
-            embedding_scale: 1.0,
-            residual_scale: 1.0,
-            logit_divisor: 1.0,
             tied: !weights.has("output.weight"),
-            layer_scalar: false,
-            per_layer_input: None,
-            eos: Vec::new(),
-            bos: None,
+            ..Config::plain(family, heads, vec![layer; layers])
         };
         config
             .check()
