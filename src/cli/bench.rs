@@ -33,6 +33,9 @@ pub(super) fn bench(args: &BenchArgs) -> Result<End> {
     if args.rounding {
         return compare_with_f32(args);
     }
+    if args.stock {
+        bench::check_built()?;
+    }
     let mut plain = Plain::new();
     let mut model = load(args, args.dtype, &mut plain)?;
     let mut report = model.measure(bench::work()?, ALL, &mut |what| {

@@ -4,6 +4,10 @@ pub mod families;
 mod machine;
 mod memory;
 pub mod rounding;
+#[cfg(any(test, feature = "stock"))]
+mod stock;
+#[cfg(not(any(test, feature = "stock")))]
+#[path = "no_stock.rs"]
 mod stock;
 
 use std::ops::ControlFlow;
@@ -21,7 +25,7 @@ use crate::engine::{Control, Engine, Event, Model, Request, Rounding, Status, op
 use crate::hub::ModelName;
 
 pub use self::memory::Memory;
-pub use self::stock::Peer;
+pub use self::stock::check_built;
 
 /// What all measurements may take together, so that everything ends within 45 seconds, loading included.
 pub const ALL: Duration = Duration::from_secs(40);
@@ -42,11 +46,20 @@ enum Share {
 /// Questions enough for a figure of the rounding, which is then not measured again.
 const ROUNDING_QUESTIONS: usize = 24;
 
-/// Questions that are put to a stock model at most.
-const STOCK_QUESTIONS: usize = 60;
-
 /// Tokens of a prefill prompt, and how many of them are packed.
 const PREFILL: (usize, usize) = (128, 16);
+
+/// What a stock model took for the same work, and how far its numbers lie from ours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Peer {
+    pub prefill: Prefill,
+    /// Questions whose continuations are one token each, one prompt at a time.
+    pub cloze_0shot: Cloze,
+    /// One completion at a time, greedy.
+    pub sample_1row: Sampled,
+    /// Largest difference of a continuation's log-likelihood from ours, over the questions of `cloze_0shot`.
+    pub largest_difference: f64,
+}
 
 /// What `markbook bench --json` prints. Speeds are per CPU second of the process.
 #[derive(Debug, Clone, Serialize)]
@@ -252,13 +265,7 @@ impl Bench {
     /// # Errors
     /// When there is no such model that is trusted, or it cannot compute.
     pub fn measure_stock(&mut self, requests: &[Request], each: Duration) -> Result<Peer> {
-        let requests = &requests[..requests.len().min(STOCK_QUESTIONS)];
-        let ours = rounding::own_scores(&mut self.engine, requests, &mut |_| ControlFlow::Continue(()))?;
-        let scored = requests.iter().cloned().zip(ours);
-        let questions: Vec<_> = scored
-            .filter_map(|(request, scores)| Some((request, scores?)))
-            .collect();
-        stock::measure(&self.engine, &questions, each)
+        stock::measure(&mut self.engine, requests, each)
     }
 
     /// Keeps a figure of this model for later runs, unless one over more questions is there.
