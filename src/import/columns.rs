@@ -10,8 +10,9 @@ use super::json::{Object, Raw};
 use super::layout::{
     Answer, Entry, Layout, RowError, Sniffed, Tally, flag, lettered_options, set_completion, stated_score,
 };
+use super::map::{check_there, parts};
 use super::own_row::own_record;
-use super::suggest::{help, listed};
+use super::suggest::help;
 use super::values::{self, Said, Values};
 use crate::benchmark::hash::hash_text;
 use crate::extract::argmax::argmax_first;
@@ -40,43 +41,6 @@ pub(crate) struct Columns {
     has_attempts: bool,
 }
 
-/// Checks a `--map`: known names on the left, each once.
-pub(crate) fn check_map(map: &[(String, String)]) -> Result<()> {
-    for (i, (ours, theirs)) in map.iter().enumerate() {
-        if !COLUMNS.iter().any(|(name, _)| name == ours) {
-            let known: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-            bail!("--map: no column {ours} of ours; known: {}", known.join(", "));
-        }
-        if theirs.is_empty() {
-            bail!("--map {ours}=: no column of the file is named");
-        }
-        if map[..i].iter().any(|(earlier, _)| earlier == ours) {
-            bail!("--map names {ours} twice");
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a map that names a column which no row has.
-pub(crate) fn check_there(rows: &[Object], map: &[(String, String)]) -> Result<()> {
-    for (ours, theirs) in map {
-        let missing = parts(ours, theirs).find(|part| !rows.iter().any(|row| has(row, part)));
-        if let (Some(missing), Some(first)) = (missing, rows.first()) {
-            bail!(
-                "--map {ours}={theirs}: no column {missing}; the columns are: {}",
-                listed(first)
-            );
-        }
-    }
-    Ok(())
-}
-
-/// The columns that a mapping names: options and log-likelihoods may be several, `options=A+B+C+D`.
-fn parts<'a>(ours: &str, theirs: &'a str) -> impl Iterator<Item = &'a str> {
-    let several = matches!(ours, "options" | "logprobs") && theirs.contains('+');
-    theirs.split(move |c| several && c == '+')
-}
-
 /// A column of a row: by its name, or by a path into objects and lists (`doc.question`, `choices.0.text`).
 pub(super) fn column<'a>(row: &Object<'a>, name: &str) -> Option<Raw<'a>> {
     row.field(name).or_else(|| {
@@ -99,7 +63,7 @@ fn inside<'a>(raw: Raw<'a>, path: &str) -> Option<Raw<'a>> {
     }
 }
 
-fn has(row: &Object, name: &str) -> bool {
+pub(super) fn has(row: &Object, name: &str) -> bool {
     column(row, name).is_some()
 }
 

@@ -9,6 +9,7 @@ mod deepeval;
 mod details;
 mod evalscope;
 mod folder;
+mod formats;
 mod harness;
 mod head;
 mod helm;
@@ -18,6 +19,7 @@ mod json;
 mod layout;
 mod lighteval;
 mod lm_eval;
+mod map;
 mod notes;
 mod olmes;
 mod openai_evals;
@@ -57,11 +59,15 @@ use anyhow::{Context, Result, anyhow, bail};
 
 use self::columns::Columns;
 use self::folder::Group;
+use self::formats::MapUse;
 use self::head::Head;
 use self::layout::Sniffed;
 use crate::benchmark::hash::doc_hash;
 use crate::record::{Record, letter_index};
 use crate::trace::{Notice, Provenance, Trace};
+
+pub use self::formats::{ALL, Format};
+pub use self::map::parse_map;
 
 pub(crate) use self::closed::KIND as CLOSED_KIND;
 pub(crate) use self::lm_eval::task_and_stamp;
@@ -91,163 +97,12 @@ impl Options {
     }
 }
 
-/// What `--map` does over a known format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MapUse {
-    /// It says where some columns stand: a record is made of one object.
-    Over,
-    /// The rows are taken as a table of the mapped columns.
-    Instead,
-    Refused,
-}
-
-/// A kind of file that can be opened.
-pub struct Format {
-    pub name: &'static str,
-    /// One line for the help.
-    pub about: &'static str,
-    map: MapUse,
-    sniff: fn(&Head, &Options) -> Option<Sniffed>,
-}
-
-impl std::fmt::Debug for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Format")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Every foreign format, in the order in which a file is held against them. Our own run folders and parquet files are
-/// told before, tables that the user maps after.
-pub static ALL: &[Format] = &[
-    Format {
-        name: "inspect",
-        about: "Inspect logs (.eval, .json) of multiple-choice tasks",
-        map: MapUse::Over,
-        sniff: |head, _| inspect::sniff(head),
-    },
-    Format {
-        name: "helm",
-        about: "HELM scenario states (.json)",
-        map: MapUse::Refused,
-        sniff: |head, _| helm::sniff(head),
-    },
-    Format {
-        name: "lighteval",
-        about: "lighteval details, scored and generated, of today and before 0.10",
-        map: MapUse::Over,
-        sniff: |head, _| lighteval::sniff(head),
-    },
-    Format {
-        name: "olmes",
-        about: "OLMES predictions",
-        map: MapUse::Over,
-        sniff: |head, _| olmes::sniff(head),
-    },
-    Format {
-        name: "evalscope",
-        about: "evalscope reviews and predictions",
-        map: MapUse::Over,
-        sniff: |head, _| evalscope::sniff(head),
-    },
-    Format {
-        name: "details",
-        about: "the Details_*.parquet that publishers put beside their models",
-        map: MapUse::Over,
-        sniff: |head, _| details::sniff(head),
-    },
-    Format {
-        name: "openai-evals",
-        about: "event files of openai/evals",
-        map: MapUse::Instead,
-        sniff: |head, _| openai_evals::sniff(head),
-    },
-    Format {
-        name: "simple-evals",
-        about: "simple-evals results",
-        map: MapUse::Instead,
-        sniff: |head, _| simple_evals::sniff(head),
-    },
-    Format {
-        name: "promptfoo",
-        about: "promptfoo output",
-        map: MapUse::Instead,
-        sniff: |head, _| promptfoo::sniff(head),
-    },
-    Format {
-        name: "deepeval",
-        about: "deepeval test results and predictions",
-        map: MapUse::Instead,
-        sniff: |head, _| deepeval::sniff(head),
-    },
-    Format {
-        name: "lm-eval",
-        about: "lm-evaluation-harness samples, with their results beside",
-        map: MapUse::Over,
-        sniff: |head, _| lm_eval::sniff(head),
-    },
-    Format {
-        name: "lm-eval-0.3",
-        about: "lm-evaluation-harness 0.3 write-outs",
-        map: MapUse::Refused,
-        sniff: |head, _| lm_eval::write_out::sniff(head),
-    },
-    Format {
-        name: "closed",
-        about: "closed-answer tables: one row a question, with all its picks",
-        map: MapUse::Refused,
-        sniff: |head, _| closed::sniff(head),
-    },
-    Format {
-        name: "mmlu-pro",
-        about: "result lists of the MMLU-Pro authors",
-        map: MapUse::Over,
-        sniff: tiger::sniff,
-    },
-    Format {
-        name: "option-probs",
-        about: "tables of option probabilities, one row a question",
-        map: MapUse::Refused,
-        sniff: |head, _| probs::sniff(head),
-    },
-    Format {
-        name: "opencompass",
-        about: "OpenCompass predictions, and results with details",
-        map: MapUse::Over,
-        sniff: |head, _| opencompass::sniff(head),
-    },
-    Format {
-        name: "cloze",
-        about: "tables of log-probabilities, one row an option",
-        map: MapUse::Refused,
-        sniff: |head, _| cloze::sniff(head),
-    },
-];
-
-/// Reads `pick=pred,reasoning=output`.
-pub fn parse_map(text: &str) -> Result<Vec<(String, String)>> {
-    let pair = |part: &str| {
-        let (ours, theirs) = part
-            .split_once('=')
-            .with_context(|| format!("--map: no = in \"{part}\""))?;
-        Ok((ours.trim().to_owned(), theirs.trim().to_owned()))
-    };
-    let map = text
-        .split(',')
-        .filter(|part| !part.trim().is_empty())
-        .map(pair)
-        .collect::<Result<Vec<_>>>()?;
-    columns::check_map(&map)?;
-    Ok(map)
-}
-
 /// The kind of notice that an index could not be kept.
 const UNKEPT: &str = "index_not_kept";
 
 /// Opens files and folders: files of one run as one trace, several runs as several, in the order of the paths.
 pub fn open(paths: &[PathBuf], options: &Options) -> Result<Vec<Trace>> {
-    columns::check_map(&options.map)?;
+    map::check_map(&options.map)?;
     let (groups, refused) = folder::groups(paths, options)?;
     let mut traces = Vec::new();
     let mut failed: Vec<anyhow::Error> = Vec::new();
@@ -487,7 +342,7 @@ fn trace_of(indexed: index::Indexed, parts: &Arc<Vec<index::Part>>, facts: &fold
 fn sniff(head: &Head, options: &Options) -> Result<Sniffed> {
     let known = ALL
         .iter()
-        .find_map(|format| Some((format, (format.sniff)(head, options)?)));
+        .find_map(|format| Some((format, format.sniff(head, options)?)));
     match known {
         Some((_, sniffed)) if options.map.is_empty() => return Ok(sniffed),
         Some((format, sniffed)) if format.map != MapUse::Instead => {
@@ -527,7 +382,7 @@ fn map_over(head: &Head, format: &Format, sniffed: Sniffed, options: &Options) -
     } else {
         rows.as_slice()
     };
-    columns::check_there(rows, map)?;
+    map::check_there(rows, map)?;
     Ok(overlay::over(
         sniffed,
         Columns::new(map.to_vec(), "", rows, options.gold_base),
