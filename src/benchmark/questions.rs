@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::json::{self, Layout, python_json, python_text};
 use crate::record::letter;
-use crate::rows::naming::{Asked, Naming, Way, whole_number};
+use crate::rows::naming::{Asked, Naming, Way};
 use crate::rows::nothing::is_nothing;
+use crate::rows::values::whole_number;
 
 use super::columns::{Columns, unnested};
 use super::hash::doc_hash;

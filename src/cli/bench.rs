@@ -14,7 +14,7 @@ use super::plain::Plain;
 use super::{End, say, usage};
 use crate::bench;
 use crate::benchmark::{DataSource, Slice};
-use crate::engine::bench::{ALL, Bench, Memory, Peer, Report, Sampled, families};
+use crate::engine::bench::{ALL, Bench, Memory, Peer, Report, Sampled, check_built, families};
 use crate::engine::{Dtype, Options};
 use crate::hub::ModelName;
 use crate::run::Update;
@@ -34,7 +34,7 @@ pub(super) fn bench(args: &BenchArgs) -> Result<End> {
         return compare_with_f32(args);
     }
     if args.stock {
-        bench::check_built()?;
+        check_built()?;
     }
     let mut plain = Plain::new();
     let mut model = load(args, args.dtype, &mut plain)?;

@@ -9,6 +9,7 @@ mod derived;
 mod pairs;
 mod parse;
 mod select;
+mod values;
 
 pub use agreement::Agreement;
 pub use complete::{Completion, complete};

@@ -19,8 +19,8 @@ use crate::extract::argmax::argmax_first;
 use crate::record::{Finish, PUBLIC_COLUMNS, Record, letter};
 use crate::rows::Cells;
 use crate::rows::names::COLUMNS;
-use crate::rows::naming::lone_letter;
 use crate::rows::options::{Choices, OwnOptions};
+use crate::rows::values::lone_letter;
 use crate::trace::{Notice, Rows};
 
 /// Which column of a file is which of ours, and how its values are read.

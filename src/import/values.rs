@@ -6,9 +6,10 @@ use super::json::Raw;
 use super::layout::{flag, mark};
 use crate::json::python_text;
 use crate::record::{INVALID, OR, Record, gold_letters, letter, letter_index};
-use crate::rows::naming::{Asked, Base, Naming, Way, lone_letter, marked_letter, whole_number};
+use crate::rows::naming::{Asked, Base, Naming, Way};
 use crate::rows::nothing::is_nothing;
 use crate::rows::options::{Choices, read_choices};
+use crate::rows::values::{lone_letter, marked_letter, whole_number};
 use crate::text::thousands;
 use crate::trace::{Notice, Rows};
 

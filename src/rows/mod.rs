@@ -8,6 +8,7 @@ pub(crate) mod nothing;
 pub(crate) mod options;
 pub(crate) mod sheets;
 pub(crate) mod texts;
+pub(crate) mod values;
 
 /// Values by column, column order kept.
 pub type Cells = serde_json::Map<String, serde_json::Value>;
