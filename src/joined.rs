@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::notes::Notes;
 use crate::record::Record;
-use crate::trace::{Field, Member, Rows, Texts, Trace};
+use crate::trace::{Field, Member, Number, Rows, SyncWanted, Texts, Trace, Visit, VisitNumber, Wanted};
 
 struct Joined {
     /// The first row of each part, and its texts.
@@ -97,12 +97,7 @@ impl Texts for Joined {
         self.parts.iter().flat_map(|(_, texts)| texts.files()).collect()
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()> {
         let mut stopped = false;
         for (start, texts) in &self.parts {
             texts.scan(field, &|row| wanted(start + row), &mut |row, text| {
@@ -117,13 +112,7 @@ impl Texts for Joined {
         Ok(())
     }
 
-    fn map(
-        &self,
-        field: Field,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-        number: &(dyn Fn(usize, &str) -> u64 + Sync),
-        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn map(&self, field: Field, wanted: &SyncWanted, number: &Number, visit: &mut VisitNumber) -> Result<()> {
         let mut stopped = false;
         for (start, texts) in &self.parts {
             let wanted = |row: usize| wanted(start + row);

@@ -1,5 +1,6 @@
 //! A set of the user's own: any file with question, options and gold, scored or answered in writing.
 
+use super::mmlu_pro::LM_EVAL;
 use super::style::{Examples, Method, Part, Scored, ShotAnswer, ShotTurn, Style, Target};
 use super::{Benchmark, Form};
 
@@ -40,19 +41,11 @@ const CLOZE: Style = Style {
 const GENERATE: Style = Style {
     name: "generate",
     about: "the model thinks step by step and ends with \"the answer is (X)\"",
-    method: Method::Generate {
-        rule: "lm_eval_mmlu_pro",
-        stops: &["Question:"],
-        max_tokens: 2048,
-    },
-    description: "The following are multiple choice questions (with answers) about {subject}. Think step by step and then finish your answer with \"the answer is (X)\" where X is the correct letter choice.\n",
-    block: "Question:\n{question}\nOptions:\n{options}Answer: Let's think step by step.",
-    shot_block: "Question:\n{question}\nOptions:\n{options}Answer: Let's think step by step.",
-    answer: ShotAnswer::Reasoning {
-        from: "A: Let's think step by step. ",
-        to: "",
-    },
-    ..CLOZE
+    version: "",
+    stripped: CLOZE.stripped,
+    most_options: CLOZE.most_options,
+    target: CLOZE.target,
+    ..LM_EVAL
 };
 
 /// The styles of an own set, the default first.

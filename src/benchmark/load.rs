@@ -77,34 +77,7 @@ pub fn load_counted(
             let (rows, examples) = embedded_rows(benchmark, names)?;
             fill_published(&mut dataset, rows, Ok(examples))?;
         }
-        DataSource::Folder(root) => {
-            let folder = benchmark_folder(root, benchmark)?;
-            let files = split_files(&folder, names, benchmark)?;
-            if files.is_empty() {
-                bail!(
-                    "no {} questions of {} in {} (looked for {split}.parquet, {split}-00000-of-00001.parquet, \
-                     {split}.jsonl, {split}.csv and {split}/, there and in {}/)",
-                    names[0],
-                    benchmark.title,
-                    folder.display(),
-                    if benchmark.hub_config.is_empty() {
-                        "data"
-                    } else {
-                        benchmark.hub_config
-                    }
-                );
-            }
-            let rows = read_all(benchmark, &files)?;
-            let examples = examples_in(&folder, benchmark, None);
-            if benchmark.form == Form::Custom {
-                dataset.name = folder
-                    .file_name()
-                    .map_or_else(|| "custom".into(), |name| name.to_string_lossy().into());
-                fill_own(&mut dataset, rows, examples, gold_base)?;
-            } else {
-                fill_published(&mut dataset, rows, examples)?;
-            }
-        }
+        DataSource::Folder(root) => load_folder(&mut dataset, root, names, gold_base)?,
         DataSource::File(path) => load_file(&mut dataset, path, names, gold_base)?,
         DataSource::Hub { test, examples, .. } => {
             fill_published(&mut dataset, read_all(benchmark, test)?, read_all(benchmark, examples))?;
@@ -194,6 +167,33 @@ fn embedded_rows(benchmark: &Benchmark, names: &[&str]) -> Result<(Rows, Rows)> 
         );
     };
     Ok((parse(text, "questions")?, parse(exam.examples, "examples")?))
+}
+
+/// A folder of files, examples among them.
+fn load_folder(dataset: &mut Dataset, root: &Path, names: &[&str], gold_base: Option<i64>) -> Result<()> {
+    let benchmark = dataset.benchmark;
+    let folder = benchmark_folder(root, benchmark)?;
+    let files = split_files(&folder, names, benchmark)?;
+    if files.is_empty() {
+        let split = names[0];
+        let config = Some(benchmark.hub_config).filter(|config| !config.is_empty());
+        bail!(
+            "no {split} questions of {} in {} (looked for {split}.parquet, {split}-00000-of-00001.parquet, \
+             {split}.jsonl, {split}.csv and {split}/, there and in {}/)",
+            benchmark.title,
+            folder.display(),
+            config.unwrap_or("data")
+        );
+    }
+    let rows = read_all(benchmark, &files)?;
+    let examples = examples_in(&folder, benchmark, None);
+    if benchmark.form != Form::Custom {
+        return fill_published(dataset, rows, examples);
+    }
+    dataset.name = folder
+        .file_name()
+        .map_or_else(|| "custom".into(), |name| name.to_string_lossy().into());
+    fill_own(dataset, rows, examples, gold_base)
 }
 
 /// A file by itself: a published set by its columns, else an own set. Examples lie beside it or in its rows.

@@ -20,7 +20,7 @@ pub static MMLU_PRO: Benchmark = Benchmark {
     }),
 };
 
-const LM_EVAL: Style = Style {
+pub(super) const LM_EVAL: Style = Style {
     name: "lm_eval",
     about: "the reference harness's mmlu_pro 3.1: options stripped, step by step",
     version: "3.1",

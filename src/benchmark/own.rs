@@ -44,19 +44,11 @@ pub(super) fn fill_own(
         dataset.notes.push(note);
     }
     let main = Part::of(rows)?;
-    let beside = match examples.and_then(|rows| {
-        if rows.rows.is_empty() {
-            Ok(None)
-        } else {
-            Part::of(rows).map(Some)
-        }
-    }) {
-        Ok(part) => part,
-        Err(problem) => {
-            dataset.examples_problem = Some(format!("{problem:#}"));
-            None
-        }
-    };
+    let beside = examples.and_then(|rows| (!rows.rows.is_empty()).then(|| Part::of(rows)).transpose());
+    let beside = beside.unwrap_or_else(|problem| {
+        dataset.examples_problem = Some(format!("{problem:#}"));
+        None
+    });
     let inside = Inside::of(&main, dataset);
     let parts = [Some(&main), beside.as_ref(), inside.as_ref().map(|inside| &inside.part)];
     let bases = parts.iter().flatten().map(|part| part.names.bases(&part.rows));
@@ -71,27 +63,20 @@ pub(super) fn fill_own(
 
     dataset.notes.extend(main.names.note_on_gold(&columns));
     dataset.notes.extend(columns.options.notes());
-    let read = questions(&columns, main.rows);
+    let mut read = questions(&columns, main.rows);
     dataset.notes.extend(read.notes.iter().cloned());
-    let mut read = read;
-    let mut washed_inside = Vec::new();
-    if let Some((columns, inside)) = inside {
-        washed_inside = inside.give(&columns, &mut read.list, dataset);
-    }
+    let washed_inside = inside.map(|(columns, inside)| inside.give(&columns, &mut read.list, dataset));
     (dataset.questions, dataset.washed) = wash(read, Form::Custom);
-    dataset.washed.extend(washed_inside);
+    dataset.washed.extend(washed_inside.into_iter().flatten());
     dataset.washed.sort_by_key(|washed| washed.row);
     if let Some((columns, part)) = beside {
         set_examples(dataset, &columns, part);
     }
-    let name = &dataset.name;
-    for question in dataset
+    let unnamed = dataset
         .questions
         .iter_mut()
-        .filter(|question| question.category.is_empty())
-    {
-        question.category.clone_from(name);
-    }
+        .filter(|question| question.category.is_empty());
+    unnamed.for_each(|question| question.category.clone_from(&dataset.name));
     Ok(())
 }
 

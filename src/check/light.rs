@@ -49,12 +49,7 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
     });
     let golds = all(rows, |row| gold_is_beyond(rows, *row));
     tell("gold_beyond_options", &golds, &|found| {
-        let gold = |row: &usize| (rows.answer.get(*row), rows.options[*row]);
-        let kinds: BTreeSet<(&str, u8)> = golds.iter().map(gold).collect();
-        let kinds = kinds
-            .iter()
-            .map(|(gold, options)| format!("gold {gold} is not among {options} options"));
-        format!("{found}: {}", kinds.take(4).collect::<Vec<_>>().join(", "))
+        format!("{found}: {}", kinds_beyond(rows, &golds))
     });
     let flagged = |name: &'static str| all(rows, move |row| has_flag(rows, *row, name));
     tell("gold_conflict", &flagged("gold_conflict"), &|found| {
@@ -73,6 +68,16 @@ pub(super) fn check(trace: &Trace, problems: &mut Vec<Problem>) {
     problems.extend(one_letter(trace));
     problems.extend(zero_spread(trace, &by_question));
     problems.extend(told_while_opening(trace));
+}
+
+/// Golds that are no option, a few of them by name.
+fn kinds_beyond(rows: &Rows, golds: &[usize]) -> String {
+    let gold = |row: &usize| (rows.answer.get(*row), rows.options[*row]);
+    let kinds: BTreeSet<(&str, u8)> = golds.iter().map(gold).collect();
+    let kinds = kinds
+        .iter()
+        .map(|(gold, options)| format!("gold {gold} is not among {options} options"));
+    kinds.take(4).collect::<Vec<_>>().join(", ")
 }
 
 fn all(rows: &Rows, wanted: impl Fn(&usize) -> bool) -> Vec<usize> {

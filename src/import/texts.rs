@@ -13,7 +13,7 @@ use super::index::{Part, Span};
 use super::json;
 use super::layout::Entry;
 use crate::record::{Record, split_prompt};
-use crate::trace::{Field, Texts, as_line, as_map};
+use crate::trace::{Field, Number, SyncWanted, Texts, Visit, VisitNumber, Wanted, as_line, as_map};
 
 /// Rows that lie together and are read at once while scanning, the bytes that may take, and how many such reads are
 /// made before their texts are handed on.
@@ -182,23 +182,12 @@ impl Texts for Indexed {
         Ok(record)
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()> {
         let keep = |_: usize, text: &str| text.to_owned();
         self.each(field, wanted, &keep, &mut |row, text| visit(row, &text))
     }
 
-    fn map(
-        &self,
-        field: Field,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-        number: &(dyn Fn(usize, &str) -> u64 + Sync),
-        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn map(&self, field: Field, wanted: &SyncWanted, number: &Number, visit: &mut VisitNumber) -> Result<()> {
         self.each(field, &|row| wanted(row), number, visit)
     }
 

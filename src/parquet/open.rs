@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::array::{Array, AsArray, ListArray, RecordBatch};
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use rayon::prelude::*;
 
-use super::read::{Table, flag_column, is_trace, list_at, number_at, number_column, text_at, text_column};
+use super::read::{Table, flag_at, flag_column, is_trace, list_at, number_at, number_column, text_at, text_column};
 use super::source::Source;
 use super::texts::ParquetTexts;
 use crate::files;
@@ -217,11 +217,7 @@ fn push_light(batch: &RecordBatch, rows: &mut Rows) -> Result<()> {
     .map(|name| text_column(batch, name));
     let (category, pick, answer) = (category?, pick?, answer?);
     let (hash, benchmark, subject, finish) = (hash?, benchmark?, subject?, finish?);
-    let list = |name: &str| {
-        batch
-            .column_by_name(name)
-            .and_then(|array| array.as_list_opt::<i32>().cloned())
-    };
+    let list = |name: &str| batch.column_by_name(name).and_then(|array| array.as_list_opt());
     let (options, flags) = (list("options"), list("flags"));
     let logprobs = batch.column_by_name("logprobs");
     for at in 0..batch.num_rows() {
@@ -242,25 +238,23 @@ fn push_light(batch: &RecordBatch, rows: &mut Rows) -> Result<()> {
             subject: text_at(subject.as_ref(), at).unwrap_or(category),
             pick,
             answer,
-            correct: correct
-                .as_ref()
-                .filter(|correct| correct.is_valid(at))
-                .map_or_else(|| pick == answer, |correct| correct.value(at)),
+            correct: flag_at(correct.as_ref(), at).unwrap_or(pick == answer),
             chars: u32::try_from(number_at(chars.as_ref(), at).unwrap_or(0)).unwrap_or(u32::MAX),
             finish: text_at(finish.as_ref(), at).and_then(Finish::from_name),
-            flags: &match &flags {
-                Some(flags) if flags.is_valid(at) && flags.value_length(at) > 0 => {
-                    list_at(batch, "flags", at).join(",")
-                }
-                _ => String::new(),
+            flags: &match length_at(flags, at) {
+                0 => String::new(),
+                _ => list_at(batch, "flags", at).join(","),
             },
-            options: options
-                .as_ref()
-                .filter(|options| options.is_valid(at))
-                .map_or(0, |options| u8::try_from(options.value_length(at)).unwrap_or(u8::MAX)),
+            options: length_at(options, at),
             doc: text_at(hash.as_ref(), at).map_or(0, hash_prefix),
             scored: logprobs.is_some_and(|logprobs| logprobs.is_valid(at)),
         });
     }
     Ok(())
+}
+
+/// How many a list holds; none where it is null.
+fn length_at(lists: Option<&ListArray>, at: usize) -> u8 {
+    let list = lists.filter(|lists| lists.is_valid(at));
+    list.map_or(0, |lists| u8::try_from(lists.value_length(at)).unwrap_or(u8::MAX))
 }

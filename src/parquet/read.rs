@@ -144,6 +144,10 @@ pub(super) fn number_at(array: Option<&Int64Array>, at: usize) -> Option<i64> {
     array.filter(|array| array.is_valid(at)).map(|array| array.value(at))
 }
 
+pub(super) fn flag_at(array: Option<&BooleanArray>, at: usize) -> Option<bool> {
+    array.filter(|array| array.is_valid(at)).map(|array| array.value(at))
+}
+
 /// A list-of-text cell; empty where absent or of another kind.
 pub(super) fn list_at(batch: &RecordBatch, name: &str, at: usize) -> Vec<String> {
     let Some(list) = batch.column_by_name(name).and_then(|array| array.as_list_opt::<i32>()) else {
@@ -189,7 +193,7 @@ pub(super) fn records_of(batch: &RecordBatch) -> Result<Vec<Record>> {
         if record.subject.is_empty() {
             record.subject.clone_from(&record.category);
         }
-        if correct.as_ref().is_none_or(|correct| correct.is_null(at)) {
+        if flag_at(correct.as_ref(), at).is_none() {
             record.correct = record.pick == record.answer;
         }
         if number_at(chars.as_ref(), at).is_none() {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::read::{Table, records_of, text_column};
 use super::whole::whole_rows;
 use crate::record::{Record, split_prompt};
-use crate::trace::{Field, Rows, Texts};
+use crate::trace::{Field, Number, Rows, SyncWanted, Texts, Visit, VisitNumber, Wanted};
 
 /// Records kept, and the bytes of text that they may hold; a screen shows fewer than a hundred at once.
 const CACHED: usize = 400;
@@ -256,12 +256,7 @@ impl Texts for ParquetTexts {
         whole_rows(&self.table, rows)
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()> {
         let Some(source) = self.text_source(field) else {
             return Ok(());
         };
@@ -276,13 +271,7 @@ impl Texts for ParquetTexts {
         })
     }
 
-    fn map(
-        &self,
-        field: Field,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-        number: &(dyn Fn(usize, &str) -> u64 + Sync),
-        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn map(&self, field: Field, wanted: &SyncWanted, number: &Number, visit: &mut VisitNumber) -> Result<()> {
         let Some(source) = self.text_source(field) else {
             return Ok(());
         };

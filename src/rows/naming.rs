@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::options::Choices;
 use super::texts::{half_width, literal};
 use super::values::{by_text, letter_among, marks_set, one_hot, parts_of, split_mark, value_text, whole_number};
-use crate::json::python_text;
 use crate::text::strip;
 
 /// How a value names its option.

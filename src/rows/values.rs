@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::texts::{half_width, literal, mark_length};
+use super::texts::{half_width, mark_length};
 use crate::json::python_text;
-use crate::record::letter_index;
 use crate::text::strip;
 
 /// A gold value as text; a list of one is its item.

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::files::read_at;
 use crate::record::Record;
-use crate::trace::{Field, Texts};
+use crate::trace::{Field, Texts, Visit, Wanted};
 
 /// The file's name in a run folder.
 pub const FILE: &str = "journal.jsonl";
@@ -261,12 +261,7 @@ impl Texts for Lines {
         vec![self.path.clone()]
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()> {
         let mut line = Vec::new();
         for row in (0..self.len()).filter(|row| wanted(*row)) {
             self.read(self.place(row)?, &mut line)?;

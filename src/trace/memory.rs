@@ -1,11 +1,10 @@
 //! Records held in memory, as the texts of a trace.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 
-use super::{Field, Texts};
+use super::{Field, Texts, Visit, Wanted};
 use crate::record::Record;
 
 /// Records held in memory.
@@ -30,12 +29,7 @@ impl Texts for Memory {
         }
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()> {
         for (row, record) in self.records.iter().enumerate() {
             if wanted(row) && visit(row, field.of(record)).is_break() {
                 break;

@@ -44,6 +44,14 @@ impl Field {
     }
 }
 
+/// Which rows are wanted, and what is done with the text of each: it goes on or breaks.
+pub type Wanted<'a> = dyn Fn(usize) -> bool + 'a;
+pub type Visit<'a> = dyn FnMut(usize, &str) -> ControlFlow<()> + 'a;
+/// The same where several threads make a number of each text.
+pub type SyncWanted<'a> = dyn Fn(usize) -> bool + Sync + 'a;
+pub type Number<'a> = dyn Fn(usize, &str) -> u64 + Sync + 'a;
+pub type VisitNumber<'a> = dyn FnMut(usize, u64) -> ControlFlow<()> + 'a;
+
 /// Where the text of a trace's rows comes from. Shared between the screen and the worker that searches.
 pub trait Texts: Send + Sync {
     /// The whole record of a row, as stored: pick, answer and correct are the file's own.
@@ -78,22 +86,11 @@ pub trait Texts: Send + Sync {
     }
 
     /// Calls `visit` with the text of `field` of each row for which `wanted` is true, in row order, until it breaks.
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()>;
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()>;
 
     /// Makes a number of the text of each wanted row, by several threads where that is faster, and calls `visit` with the
     /// numbers in row order until it breaks.
-    fn map(
-        &self,
-        field: Field,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-        number: &(dyn Fn(usize, &str) -> u64 + Sync),
-        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn map(&self, field: Field, wanted: &SyncWanted, number: &Number, visit: &mut VisitNumber) -> Result<()> {
         self.scan(field, &|row| wanted(row), &mut |row, text| {
             visit(row, number(row, text))
         })

@@ -262,12 +262,11 @@ impl Run<'_, '_> {
         ControlFlow::Continue(())
     }
 
-    /// One pass over prompts, enough to fill the free rows; says whether there was anything to compute.
-    fn compute_prompts(&mut self, lane: usize) -> ControlFlow<(), bool> {
-        let begun = Instant::now();
+    /// Which prompts of a lane take part in a pass that fills the free rows, up to which token each, and how many tokens that
+    /// are.
+    fn choose_prompts(&mut self, lane: usize) -> ControlFlow<(), (Vec<(usize, usize)>, usize)> {
         let limit = self.pass_tokens();
         let mut wanted = self.free_rows();
-        // Which prompts take part, and up to which token.
         let mut chosen: Vec<(usize, usize)> = Vec::new();
         let (mut index, mut tokens) = (0, 0);
         while wanted > 0 && tokens < limit {
@@ -295,6 +294,13 @@ impl Run<'_, '_> {
             wanted = wanted.saturating_sub(prompt.attempts.len());
             index += 1;
         }
+        ControlFlow::Continue((chosen, tokens))
+    }
+
+    /// One pass over prompts, enough to fill the free rows; says whether there was anything to compute.
+    fn compute_prompts(&mut self, lane: usize) -> ControlFlow<(), bool> {
+        let begun = Instant::now();
+        let (chosen, tokens) = self.choose_prompts(lane)?;
         if chosen.is_empty() {
             return ControlFlow::Continue(false);
         }

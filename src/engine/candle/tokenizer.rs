@@ -69,6 +69,16 @@ const QWEN2_WORDS: &str =
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// The sha256 of texts, each ended by a zero.
+fn digest_of(texts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    for text in texts {
+        hasher.update(text.as_bytes());
+        hasher.update([0]);
+    }
+    hex(&hasher.finalize())
+}
+
 impl Tokenizer {
     /// Reads tokenizer.json of a model folder, with what tokenizer_config.json, generation_config.json and
     /// chat_template.jinja say.
@@ -151,15 +161,7 @@ impl Tokenizer {
         let adds_bos = metadata
             .flag("tokenizer.ggml.add_bos_token")
             .unwrap_or(words == "llama-bpe");
-        let mut hasher = Sha256::new();
-        for part in [model, words]
-            .into_iter()
-            .chain(tokens.iter().copied())
-            .chain(merges.iter().copied())
-        {
-            hasher.update(part.as_bytes());
-            hasher.update([0]);
-        }
+        let told = [&[model, words], &tokens[..], &merges[..]].concat();
         Tokenizer {
             path: path.clone(),
             others: others.collect(),
@@ -177,7 +179,7 @@ impl Tokenizer {
             eos_text: eos.map(|eos| eos.1),
             bos,
             template: metadata.text("tokenizer.chat_template").map(Into::into),
-            sha256: hex(&hasher.finalize()),
+            sha256: digest_of(&told),
         }
         .with_turn_ends()
         .tried()

@@ -58,16 +58,17 @@ pub(super) fn config(task: &Task, setting: &Setting) -> Value {
         config.insert("filter_list".into(), setting.kind.filter_list(&rule));
     }
     config.insert("should_decontaminate".into(), false.into());
+    config.insert("metadata".into(), metadata(setting));
+    config.into()
+}
+
+fn metadata(setting: &Setting) -> Value {
     let source = format!(
         "markbook, style {}, questions sha256 {}",
         setting.style.map_or("unknown", |style| style.name),
         setting.run.map_or("unknown", |run| &run.settings.data.fingerprint)
     );
-    config.insert(
-        "metadata".into(),
-        json!({ "version": setting.version(), "config_source": source }),
-    );
-    config.into()
+    json!({ "version": setting.version(), "config_source": source })
 }
 
 /// Where the questions come from.
