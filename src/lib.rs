@@ -69,14 +69,14 @@
 //! | prompt style | one entry of `STYLES` in `benchmark/mmlu.rs`, `mmlu_pro.rs` or `custom.rs`; a README row |
 //! | extraction rule | one entry of `ALL` in `extract/named.rs`; a README row |
 //! | benchmark | `benchmark/NAME.rs`, one line in `benchmark::ALL` |
-//! | format to open | `import/NAME.rs` (`sniff` and a `Layout`), one line in `import::ALL`, a README row |
+//! | format to open | `import/NAME.rs` (`sniff` and a `Layout`), one line in `import/formats.rs`, a README row |
 //! | format to write | `export/NAME.rs`, one line in `export::ALL` |
 //! | filter word | `WORDS` and `Test` in `filter/mod.rs`, its reading in `filter/parse.rs`, what it holds of in `filter/select.rs` |
 //! | key | one row of `tui/keymap/table.rs`: help, key line and README follow from it |
 //! | screen | a type under `tui/` with an `impl Screen`, its column `On` in `tui/keymap/`, the place that pushes it |
-//! | record column | `record.rs`, `parquet/write.rs` and `read.rs`, `import/own_row.rs`; a README name |
+//! | record column | a line of `columns!` in `record.rs`, its value in `run/answer.rs`; the README row that the test of the table prints |
 //! | statistic | `stats/sum.rs`, so that every place that shows it has the same digits |
-//! | model family | `FAMILIES` and its function in `engine/candle/config.rs`; switches in `decoder.rs` where its block differs; a tiny reference model proves it (`bench --check-models`) |
+//! | model family | `FAMILIES` in `engine/candle/config/mod.rs`, its function in `families.rs`; switches in `decoder.rs` where its block differs; a tiny reference model proves it (`bench --check-models`) |
 //! | kind of server | one entry of `ALL` in `engine/remote/kinds.rs`; what the handshake cannot find out by itself in `handshake.rs` |
 //! | engine | a module of `engine/` with an `impl Engine`, a variant of `engine::Spec`, one of `engine::Description` |
 

@@ -17,8 +17,6 @@ pub(super) enum MapUse {
     Refused,
 }
 
-use MapUse::{Instead, Over, Refused};
-
 /// How a file is looked at.
 #[derive(Debug, Clone, Copy)]
 enum Sniff {
@@ -47,93 +45,35 @@ impl Format {
     }
 }
 
-const fn known(name: &'static str, about: &'static str, map: MapUse, sniff: fn(&Head) -> Option<Sniffed>) -> Format {
-    Format {
-        name,
-        about,
-        map,
-        sniff: Sniff::Plain(sniff),
-    }
+macro_rules! formats {
+    ($($name:literal: $about:literal, $map:ident, $kind:ident($sniff:path);)*) => {
+        /// Every foreign format, in the order in which a file is held against them. Our own run folders and parquet files are
+        /// told before, tables that the user maps after.
+        pub static ALL: &[Format] = &[$(Format {
+            name: $name,
+            about: $about,
+            map: MapUse::$map,
+            sniff: Sniff::$kind($sniff),
+        },)*];
+    };
 }
 
-/// Every foreign format, in the order in which a file is held against them. Our own run folders and parquet files are
-/// told before, tables that the user maps after.
-pub static ALL: &[Format] = &[
-    known(
-        "inspect",
-        "Inspect logs (.eval, .json) of multiple-choice tasks",
-        Over,
-        inspect::sniff,
-    ),
-    known("helm", "HELM scenario states (.json)", Refused, helm::sniff),
-    known(
-        "lighteval",
-        "lighteval details, scored and generated, of today and before 0.10",
-        Over,
-        lighteval::sniff,
-    ),
-    known("olmes", "OLMES predictions", Over, olmes::sniff),
-    known("evalscope", "evalscope reviews and predictions", Over, evalscope::sniff),
-    known(
-        "details",
-        "the Details_*.parquet that publishers put beside their models",
-        Over,
-        details::sniff,
-    ),
-    known(
-        "openai-evals",
-        "event files of openai/evals",
-        Instead,
-        openai_evals::sniff,
-    ),
-    known("simple-evals", "simple-evals results", Instead, simple_evals::sniff),
-    known("promptfoo", "promptfoo output", Instead, promptfoo::sniff),
-    known(
-        "deepeval",
-        "deepeval test results and predictions",
-        Instead,
-        deepeval::sniff,
-    ),
-    known(
-        "lm-eval",
-        "lm-evaluation-harness samples, with their results beside",
-        Over,
-        lm_eval::sniff,
-    ),
-    known(
-        "lm-eval-0.3",
-        "lm-evaluation-harness 0.3 write-outs",
-        Refused,
-        lm_eval::write_out::sniff,
-    ),
-    known(
-        "closed",
-        "closed-answer tables: one row a question, with all its picks",
-        Refused,
-        closed::sniff,
-    ),
-    Format {
-        name: "mmlu-pro",
-        about: "result lists of the MMLU-Pro authors",
-        map: Over,
-        sniff: Sniff::Asked(tiger::sniff),
-    },
-    known(
-        "option-probs",
-        "tables of option probabilities, one row a question",
-        Refused,
-        probs::sniff,
-    ),
-    known(
-        "opencompass",
-        "OpenCompass predictions, and results with details",
-        Over,
-        opencompass::sniff,
-    ),
-    known(
-        "cloze",
-        "tables of log-probabilities, one row an option",
-        Refused,
-        cloze::sniff,
-    ),
-];
+formats! {
+    "inspect": "Inspect logs (.eval, .json) of multiple-choice tasks", Over, Plain(inspect::sniff);
+    "helm": "HELM scenario states (.json)", Refused, Plain(helm::sniff);
+    "lighteval": "lighteval details, scored and generated, of today and before 0.10", Over, Plain(lighteval::sniff);
+    "olmes": "OLMES predictions", Over, Plain(olmes::sniff);
+    "evalscope": "evalscope reviews and predictions", Over, Plain(evalscope::sniff);
+    "details": "the Details_*.parquet that publishers put beside their models", Over, Plain(details::sniff);
+    "openai-evals": "event files of openai/evals", Instead, Plain(openai_evals::sniff);
+    "simple-evals": "simple-evals results", Instead, Plain(simple_evals::sniff);
+    "promptfoo": "promptfoo output", Instead, Plain(promptfoo::sniff);
+    "deepeval": "deepeval test results and predictions", Instead, Plain(deepeval::sniff);
+    "lm-eval": "lm-evaluation-harness samples, with their results beside", Over, Plain(lm_eval::sniff);
+    "lm-eval-0.3": "lm-evaluation-harness 0.3 write-outs", Refused, Plain(lm_eval::write_out::sniff);
+    "closed": "closed-answer tables: one row a question, with all its picks", Refused, Plain(closed::sniff);
+    "mmlu-pro": "result lists of the MMLU-Pro authors", Over, Asked(tiger::sniff);
+    "option-probs": "tables of option probabilities, one row a question", Refused, Plain(probs::sniff);
+    "opencompass": "OpenCompass predictions, and results with details", Over, Plain(opencompass::sniff);
+    "cloze": "tables of log-probabilities, one row an option", Refused, Plain(cloze::sniff);
+}
