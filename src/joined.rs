@@ -1,7 +1,6 @@
 //! Several traces read as one: the exams of a run, the files of a set.
 
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -298,6 +297,8 @@ fn joined(mut traces: Vec<Trace>, are_attempts: bool) -> Result<Trace> {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
+
     use super::*;
 
     fn trace(name: &str, texts: &[&str]) -> Trace {

@@ -1,7 +1,6 @@
 //! A made-up run of two exams, always the same: cloze over MMLU's subjects, five seeds over MMLU-Pro's categories.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use markbook::engine::Pulse;
 use markbook::record::{Finish, INVALID, Record, letter};
 use markbook::run::{Exam, Update};
-use markbook::trace::{Field, GrowingTexts, Texts};
+use markbook::trace::{Field, GrowingTexts, Texts, Visit, Wanted};
 
 /// MMLU subjects, some of each category; rows of each.
 const SUBJECTS: [(&str, &str); 19] = [
@@ -150,12 +149,7 @@ impl Texts for Kept {
         Ok(Arc::clone(&self.0.lock().unwrap()[row]))
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> anyhow::Result<()> {
         let records = self.0.lock().unwrap().clone();
         for (row, record) in records.iter().enumerate().filter(|(row, _)| wanted(*row)) {
             if visit(row, field.of(record)).is_break() {

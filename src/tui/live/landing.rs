@@ -1,7 +1,6 @@
 //! What has landed, as a trace that grows: for browsing, filtering and exporting while the run goes on. Light columns are in
 //! memory, texts stay where the run keeps them.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::record::Record;
-use crate::trace::{Field, GrowingTexts, Rows, Texts, Trace};
+use crate::trace::{Field, GrowingTexts, Rows, Texts, Trace, Visit, Wanted};
 
 /// What the trace of a run is that goes on.
 pub const AT_WORK: &str = "a run at work";
@@ -129,12 +128,7 @@ impl Texts for Landed {
         self.texts(exam)?.record(row)
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> Result<()> {
         let rows = self
             .places
             .read()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::record::Record;
-use crate::trace::{Field, Texts};
+use crate::trace::{Field, Number, SyncWanted, Texts, Visit, VisitNumber, Wanted};
 
 use super::super::snapshot::Snapshot;
 use super::{Job, Reply, Selected, Worker};
@@ -123,12 +123,7 @@ impl Texts for Rest<'_> {
         self.texts.record(row)
     }
 
-    fn scan(
-        &self,
-        field: Field,
-        wanted: &dyn Fn(usize) -> bool,
-        visit: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
+    fn scan(&self, field: Field, wanted: &Wanted, visit: &mut Visit) -> anyhow::Result<()> {
         self.texts.scan(
             field,
             &|row| (self.from..self.until).contains(&row) && wanted(row),
@@ -136,13 +131,7 @@ impl Texts for Rest<'_> {
         )
     }
 
-    fn map(
-        &self,
-        field: Field,
-        wanted: &(dyn Fn(usize) -> bool + Sync),
-        number: &(dyn Fn(usize, &str) -> u64 + Sync),
-        visit: &mut dyn FnMut(usize, u64) -> ControlFlow<()>,
-    ) -> anyhow::Result<()> {
+    fn map(&self, field: Field, wanted: &SyncWanted, number: &Number, visit: &mut VisitNumber) -> anyhow::Result<()> {
         let (from, until) = (self.from, self.until);
         let wanted = |row: usize| (from..until).contains(&row) && wanted(row);
         self.texts.map(field, &wanted, number, visit)
