@@ -109,6 +109,9 @@ macro_rules! columns {
             /// This answer's share of the work, in seconds.
             #[serde(with = "floats")]
             seconds: f32,
+            /// Who answered, where it was a server: replica, tries, tokens, cost, bounded letters, as JSON.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            served: Option<Box<ServedBy>>,
         }
     };
 }
@@ -129,6 +132,48 @@ macro_rules! record {
     };
 }
 columns!(record);
+
+/// A server's answer, by what it told of itself.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServedBy {
+    /// The model as the answer names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Of the server's build and settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// Who computed it, behind a router.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// Host and port.
+    pub replica: String,
+    /// Tries that it took; refusals for being too busy are none.
+    pub tries: u32,
+    /// Seconds to the first token, of streams.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_token_s: Option<f32>,
+    pub usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd: Option<f64>,
+    /// Continuations, by index, whose log-likelihood is only known to be no larger than the number that stands there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bounded: Vec<usize>,
+}
+
+/// Tokens as a server counts them; none where it does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    pub prompt: Option<u64>,
+    /// Of the prompt, those that were in its cache.
+    pub cached: Option<u64>,
+    pub completion: Option<u64>,
+    /// Of the completion, those of thinking.
+    pub reasoning: Option<u64>,
+}
 
 /// How many columns, the first, are those of the public five-attempt trace sets.
 pub const PUBLIC_COLUMNS: usize = 11;

@@ -15,6 +15,7 @@ pub struct Chat {
     template: Template,
     /// Special tokens by the name that templates give them.
     tokens: Vec<(String, String)>,
+    thinks: Option<bool>,
 }
 
 impl Chat {
@@ -26,6 +27,7 @@ impl Chat {
         Ok(Chat {
             template: Template::parse(&template.source).map_err(|error| told(&error, "cannot be read"))?,
             tokens: own.chain(template.tokens.clone()).collect(),
+            thinks: template.thinks,
         })
     }
 
@@ -62,6 +64,7 @@ impl Chat {
                 .iter()
                 .map(|(name, token)| (name.as_str(), token.as_str().into())),
         );
+        variables.extend(self.thinks.map(|thinks| ("enable_thinking", Value::Bool(thinks))));
         self.template.render(&variables)
     }
 }

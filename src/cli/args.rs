@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::numbers;
+use super::server_args::{ProbeArgs, ServerArgs};
 use crate::benchmark::{Benchmark, Form, Style};
 use crate::engine::Dtype;
+use crate::store::again::Kind;
 use crate::tui::Shade;
 
 /// Run language models through MMLU and MMLU-Pro, and read every answer they gave.
@@ -212,6 +214,9 @@ pub struct Settings {
     /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
     pub gold_base: Option<i64>,
+    /// Subjects or categories that are asked first
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub first: Vec<String>,
     /// Seeds of the sampled exam, one attempt each
     #[arg(long, value_delimiter = ',', default_value = "42,43,44,45,46", value_name = "SEEDS", value_parser = numbers::seed, allow_hyphen_values = true)]
     pub seeds: Vec<i64>,
@@ -256,12 +261,42 @@ pub struct Settings {
     /// Go on with the run in --out; changed settings are refused by name
     #[arg(long, requires = "out")]
     pub resume: bool,
+    /// Answer these rows of the finished run in --out once more: cut (with another --max-tokens), unreadable, error, empty;
+    /// the first answers are kept, both scores reported
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "KINDS",
+        requires = "out",
+        conflicts_with = "resume"
+    )]
+    pub again: Vec<Again>,
     /// Draw no screen: a progress line, quiet lines in a pipe
     #[arg(long)]
     pub plain: bool,
     /// Print the result as JSON on standard output; implies --plain
     #[arg(long)]
     pub json: bool,
+}
+
+/// Rows to be answered once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Again {
+    Cut,
+    Unreadable,
+    Error,
+    Empty,
+}
+
+impl Again {
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Again::Cut => Kind::Cut,
+            Again::Unreadable => Kind::Unreadable,
+            Again::Error => Kind::Error,
+            Again::Empty => Kind::Empty,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -289,62 +324,6 @@ pub enum Chat {
     Off,
     /// The server's own template: prompts go as turns
     Server,
-}
-
-/// How a server is reached, where --model is KIND:NAME.
-#[derive(Debug, Clone, Default, PartialEq, Args)]
-#[command(next_help_heading = "Served models (--model KIND:NAME)")]
-pub struct ServerArgs {
-    /// The server's address, with /v1 or without; several are replicas of one model [default: the kind's own]
-    #[arg(long, value_delimiter = ',', value_name = "URL")]
-    pub base_url: Vec<String>,
-    /// Requests under way at once, over all replicas; auto: as many as the server takes [default: auto]
-    #[arg(long, visible_aliases = ["max-connections", "num-concurrent", "num-workers"], value_name = "N", value_parser = numbers::in_flight)]
-    pub in_flight: Option<InFlight>,
-    /// Tries of one request after the first, where a retry makes sense [default: 6]
-    #[arg(long, value_name = "N", value_parser = numbers::whole::<0, 1_000>)]
-    pub retries: Option<usize>,
-    /// Seconds that one answer may take, from sending to its end [default: 3600]
-    #[arg(long, value_name = "S", value_parser = numbers::whole::<1, 1_000_000>)]
-    pub timeout: Option<usize>,
-    /// Minutes to wait for a server that went away [default: 30]
-    #[arg(long, value_name = "M", value_parser = numbers::whole::<0, 100_000>)]
-    pub wait_server: Option<usize>,
-    /// Environment variable with the key [default: the kind's own, else MARKBOOK_API_KEY]
-    #[arg(long, value_name = "NAME")]
-    pub api_key_env: Option<String>,
-    /// Further headers, one `Name: value` a line; a file that only you may read
-    #[arg(long, value_name = "FILE")]
-    pub header_file: Option<PathBuf>,
-    /// Further root certificates, PEM; there is no way to turn verification off
-    #[arg(long, value_name = "FILE")]
-    pub ca_file: Option<PathBuf>,
-    /// Further fields of every request, as JSON or @FILE; the manifest keeps them
-    #[arg(long, value_name = "JSON")]
-    pub extra_body: Option<String>,
-    /// Parameters to leave out because the server refuses them; the manifest lists them as unmet
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    pub without: Vec<String>,
-}
-
-/// Requests under way at once: a number, or as many as the server takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InFlight(pub Option<usize>);
-
-/// `probe`.
-#[derive(Debug, Clone, Args)]
-pub struct ProbeArgs {
-    /// KIND:NAME, e.g. vllm:Qwen/Qwen3-8B; KIND: alone takes the only model there is
-    #[arg(long, value_name = "KIND:NAME")]
-    pub model: String,
-    #[command(flatten)]
-    pub server: ServerArgs,
-    /// Ask by chats, not by plain text
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub chat: Chat,
-    /// Print the findings as JSON on standard output
-    #[arg(long)]
-    pub json: bool,
 }
 
 impl Chat {

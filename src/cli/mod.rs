@@ -3,7 +3,8 @@
 //! 0 done, 1 failed, 2 wrong usage, 3 a promise of `check --expect` is broken, 130 stopped by the user with everything finished so far saved, 143 and 129 the same by
 //! SIGTERM and by a closed terminal.
 
-pub mod args;
+pub mod again;
+mod args;
 mod bench;
 mod card;
 mod expect;
@@ -21,6 +22,7 @@ mod reports;
 mod rules;
 mod say;
 mod server;
+mod server_args;
 mod sit;
 mod suspects;
 mod traces;

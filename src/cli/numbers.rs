@@ -1,6 +1,6 @@
 //! Numbers of the command line: each has bounds, and a sentence that names them.
 
-use super::args::InFlight;
+use super::server_args::InFlight;
 use crate::text::thousands;
 
 /// A whole number from LEAST to MOST.

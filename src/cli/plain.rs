@@ -42,6 +42,7 @@ pub(super) struct Plain {
     status: String,
     width: usize,
     started: Instant,
+    pulse: Pulse,
 }
 
 impl Plain {
@@ -54,6 +55,7 @@ impl Plain {
             status: String::new(),
             width: 0,
             started: now,
+            pulse: Pulse::default(),
         }
     }
 
@@ -75,6 +77,7 @@ impl Plain {
                 self.progress(false);
             }
             Update::Pulse(pulse) => {
+                self.pulse = *pulse;
                 let now = self.started.elapsed();
                 for (count, lane) in self.counts.iter_mut().zip(pulse.lanes) {
                     count.hear(lane, now);
@@ -141,7 +144,11 @@ impl Plain {
         let (now, lefts) = (self.started.elapsed(), self.time_left());
         let line = |detail: Detail| {
             let exams = self.counts.iter().zip(&lefts);
-            let parts: Vec<String> = exams.map(|(count, left)| count.render(*left, now, detail)).collect();
+            let mut parts: Vec<String> = exams.map(|(count, left)| count.render(*left, now, detail)).collect();
+            let servers = self.of_servers(now);
+            let most = if detail == Detail::All { servers.len() } else { 2 };
+            let servers = servers[..most.min(servers.len())].join(" · ");
+            parts.extend(Some(servers).filter(|servers| !servers.is_empty()));
             parts.join("  |  ")
         };
         let details = [Detail::All, Detail::NoInterval, Detail::NoSpeed];
@@ -154,7 +161,23 @@ impl Plain {
         } else {
             let text = line(Detail::All);
             self.line(&text);
+            for line in self.pulse.by_server() {
+                self.line(&line);
+            }
         }
+    }
+
+    /// What the servers do, where they compute.
+    fn of_servers(&self, now: Duration) -> Vec<String> {
+        let left = self.counts.iter().flat_map(|count| count.to_come.rows()).sum();
+        let landed = self
+            .counts
+            .iter()
+            .map(|count| count.landed.sum.rows().saturating_sub(count.resumed));
+        let rates = self.counts.iter().filter_map(|count| count.tokens.rates(now));
+        let out_per_s: f64 = rates.map(|(_, out)| out).sum();
+        self.pulse
+            .of_servers((left, landed.sum()), Some(out_per_s).filter(|rate| *rate > 0.0))
     }
 
     /// Time left of each exam, with what the others leave it once they are done.

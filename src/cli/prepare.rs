@@ -16,7 +16,7 @@ use crate::extract::argmax::ArgMax;
 use crate::hub::{self, ModelName};
 use crate::manifest::Manifest;
 use crate::record::letter;
-use crate::run::{Exam, Method, Plan};
+use crate::run::{Exam, FIRST_TOKEN, Method, Plan};
 use crate::store;
 
 /// The model that `run` and `demo` take where none is named.
@@ -151,7 +151,7 @@ impl Job {
     /// Refuses, before any work, folders that this run could not be written into, or that hold no run to go on with. Of two
     /// exams one is enough: a kill may have come before the other's folder was made.
     fn preflight(&self) -> Result<()> {
-        let is_resumed = self.settings.resume;
+        let is_resumed = self.settings.resume || !self.settings.again.is_empty();
         if self.benchmarks.len() == 1 || !self.root.exists() {
             return store::preflight(&self.root, is_resumed);
         }
@@ -194,7 +194,10 @@ impl Job {
                 watch,
             )?;
             match benchmark::select(&mut dataset, &slice) {
-                Ok(()) => datasets.push(dataset),
+                Ok(()) => {
+                    usage(put_first(&mut dataset, &self.settings.first))?;
+                    datasets.push(dataset);
+                }
                 Err(error) => refused = Some(error),
             }
         }
@@ -257,14 +260,19 @@ impl Job {
         let settings = &self.settings;
         let style = self.style(dataset.benchmark)?;
         let description = engine.describe();
-        if let Some(why) = description.no_scores().filter(|_| style.is_cloze()) {
+        let served = description.served();
+        let reads_first_token = style.is_cloze() && served.is_some_and(|served| served.reads_first_token);
+        if let Some(why) = description
+            .no_scores()
+            .filter(|_| style.is_cloze() && !reads_first_token)
+        {
             bail!(
-                "{} is scored by log-likelihoods, which cannot be had: {why}. --benchmark mmlu_pro can be asked there",
+                "{} is scored by log-likelihoods, which cannot be had: {why}. --benchmark mmlu_pro can be asked there; \
+                 --cloze chat measures the first token of a chat's answer instead, under its own name",
                 dataset.name
             );
         }
-        let served = description.served();
-        let as_turns = served.is_some_and(|served| served.is_chat);
+        let as_turns = reads_first_token || served.is_some_and(|served| served.is_chat);
         let chat = if as_turns {
             None
         } else {
@@ -281,8 +289,19 @@ impl Job {
             },
             system: None,
         };
-        let (method, mut rule) = self.method(style, &dataset)?;
+        let (method, mut rule) = if reads_first_token {
+            first_token(&dataset)?
+        } else {
+            self.method(style, &dataset)?
+        };
         if let Some(served) = served {
+            if served.thinking.is_some() && !prompt.is_chat() && !style.is_cloze() {
+                bail!(
+                    "--think: the prompts of {} go as plain text there, which nothing can tell a model by; --chat server \
+                     puts them as chats",
+                    dataset.name
+                );
+            }
             if served.seeds == Seeds::Fixed && method.attempts() > 1 {
                 bail!("every seed gives the same answer there: --seeds 42 sits one attempt");
             }
@@ -292,9 +311,13 @@ impl Job {
             }
         }
         let path = self.folder(dataset.benchmark);
-        let manifest = super::manifest::of(settings, (&dataset, &prompt), (&method, &rule), (engine, model));
+        let mut manifest = super::manifest::of(settings, (&dataset, &prompt), (&method, &rule), (engine, model));
         let resume = settings.resume && store::is_run(&path);
-        let exam = Exam::new(&dataset, &method, settings.shots, path);
+        let mut exam = Exam::new(&dataset, &method, settings.shots, path);
+        if reads_first_token {
+            FIRST_TOKEN.clone_into(&mut manifest.settings.method);
+            exam.method = exam.method.replacen("greedy", FIRST_TOKEN, 1);
+        }
         let manifest = Manifest {
             rows: exam.rows,
             ..manifest
@@ -307,6 +330,7 @@ impl Job {
             method,
             manifest,
             resume,
+            only: None,
         })
     }
 
@@ -373,6 +397,49 @@ impl Job {
             }
         })
     }
+}
+
+/// What is measured in place of cloze where only a chat can be asked: its answer's first token, greedy.
+fn first_token(dataset: &Dataset) -> Result<(Method, Rule)> {
+    let options = dataset.questions.iter().map(|question| question.options.len());
+    let last = letter(options.max().unwrap_or(4).saturating_sub(1)).unwrap_or('Z');
+    let sampling = Sampling {
+        temperature: 0.0,
+        top_p: 1.0,
+        top_k: 0,
+        max_tokens: 1,
+        stops: Vec::new(),
+    };
+    let method = Method::Generate {
+        sampling,
+        seeds: vec![None],
+    };
+    Ok((method, Rule::parse(&format!(r"re:^\W*([A-{last}])\b"))?))
+}
+
+/// Puts the questions of some subjects or categories before the others; their order stays.
+fn put_first(dataset: &mut Dataset, first: &[String]) -> Result<()> {
+    let is_of = |question: &benchmark::Question, name: &String| question.subject == *name || question.category == *name;
+    for name in first {
+        if !dataset.questions.iter().any(|question| is_of(question, name)) {
+            let mut known: Vec<&str> = dataset
+                .questions
+                .iter()
+                .map(|question| question.subject.as_str())
+                .collect();
+            known.sort_unstable();
+            known.dedup();
+            bail!(
+                "--first: {} has no subject {name:?} here; it has {}",
+                dataset.name,
+                known.join(", ")
+            );
+        }
+    }
+    dataset
+        .questions
+        .sort_by_key(|question| !first.iter().any(|name| is_of(question, name)));
+    Ok(())
 }
 
 /// Which engine, by the model's name.

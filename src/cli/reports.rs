@@ -12,9 +12,10 @@ use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
 use crate::extract::Rule;
 use crate::rescore::{Rescored, graders, rescore as read_again};
+use crate::run::FIRST_TOKEN;
 use crate::stats::{self, AttemptsBy, IntervalKind, RunReport, StderrKind, percent};
 use crate::text::{safe_line, thousands};
-use crate::trace::Trace;
+use crate::trace::{Provenance, Trace};
 use crate::{check as integrity, extract};
 
 pub(super) fn stats(args: &StatsArgs) -> Result<End> {
@@ -46,6 +47,13 @@ pub(super) fn json_runs(traces: &[Trace]) -> Result<Vec<serde_json::Value>> {
             run["kind"] = trace.kind.clone().into();
             run["notices"] = notices.into();
             run["provenance"] = trace.provenance().cloned().into();
+            let ours = trace.manifest.as_ref().and_then(Provenance::ours);
+            if let Some(served) = ours.and_then(|manifest| manifest.timing.served) {
+                run["served"] = serde_json::to_value(served)?;
+            }
+            if let Some(again) = ours.map(|manifest| &manifest.again).filter(|again| !again.is_empty()) {
+                run["again"] = serde_json::to_value(again)?;
+            }
             runs.push(run);
         }
     }
@@ -307,6 +315,15 @@ pub(super) fn compare(args: &CompareArgs) -> Result<End> {
         }
         sides.push(trace);
     }
+    let reads_first_token = |trace: &Trace| {
+        let ours = trace.manifest.as_ref().and_then(Provenance::ours);
+        ours.is_some_and(|manifest| manifest.settings.method == FIRST_TOKEN)
+    };
+    anyhow::ensure!(
+        reads_first_token(&sides[0]) == reads_first_token(&sides[1]),
+        "one of the two is {FIRST_TOKEN}, the first token of a chat's answer: another measure than the other, and not paired \
+         with it"
+    );
     let report = CompareReport::of(&sides[0], &sides[1]);
     if args.json {
         put_json(&report)?;

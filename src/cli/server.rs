@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value, json};
 
-use super::args::{Chat, InFlight, ProbeArgs, ServerArgs};
+use super::args::Chat;
 use super::plain::Plain;
+use super::server_args::{ClozeArg, InFlight, ProbeArgs, ServerArgs, Think};
 use super::{End, listen, say, usage};
-use crate::engine::remote::{Clocks, Kind, Options, Secrets, check_address, connect, parse_model};
+use crate::engine::remote::{Clocks, Cloze, Kind, Options, Secrets, check_address, connect, parse_model};
 use crate::hub::Token;
 use crate::run::Update;
 use crate::text::safe_line;
@@ -32,7 +33,7 @@ pub(super) fn options(model: &str, args: &ServerArgs, chat: Chat) -> Result<Opti
     let urls = if is_address {
         vec![model.to_owned()]
     } else {
-        args.base_url.clone()
+        addresses(&args.base_url)?
     };
     urls.iter().try_for_each(|url| check_address(url))?;
     Ok(Some(Options {
@@ -49,6 +50,22 @@ pub(super) fn options(model: &str, args: &ServerArgs, chat: Chat) -> Result<Opti
         },
         wait_server: Duration::from_secs(60 * args.wait_server.unwrap_or(30) as u64),
         chat: chat == Chat::Server,
+        cloze: match args.cloze.unwrap_or(ClozeArg::Auto) {
+            ClozeArg::Auto | ClozeArg::Exact => Cloze::Exact,
+            ClozeArg::Partial => Cloze::Partial,
+            ClozeArg::Chat => Cloze::Chat,
+            ClozeArg::Off => Cloze::Off,
+        },
+        thinks: match args.think.unwrap_or(Think::Auto) {
+            Think::Auto => None,
+            Think::On => Some(true),
+            Think::Off => Some(false),
+        },
+        effort: args.reasoning_effort.clone(),
+        accepts_drift: args.accept_drift,
+        sends_key_in_clear: args.allow_plain_http,
+        price: args.price,
+        most_usd: args.max_cost,
         extra: extra(args.extra_body.as_deref())?,
         without: args.without.clone(),
     }))
@@ -56,6 +73,26 @@ pub(super) fn options(model: &str, args: &ServerArgs, chat: Chat) -> Result<Opti
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Addresses, those of `@FILE` one a line.
+fn addresses(given: &[String]) -> Result<Vec<String>> {
+    let mut all = Vec::new();
+    for address in given {
+        let Some(path) = address.strip_prefix('@') else {
+            all.push(address.clone());
+            continue;
+        };
+        let text = String::from_utf8_lossy(&read(Path::new(path))?).into_owned();
+        let lines = text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let before = all.len();
+        all.extend(lines.map(str::to_owned));
+        ensure!(all.len() > before, "--base-url @{path}: no address in it");
+    }
+    Ok(all)
 }
 
 /// The key from the environment, further headers from a file that only its owner may read.
@@ -146,8 +183,9 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<End> {
         engine => engine?,
     };
     let served = engine.served();
+    let can_score = served.cloze.is_some() || served.reads_first_token;
     if args.json {
-        let exams = json!({"mmlu": served.cloze.is_some(), "mmlu_pro": true});
+        let exams = json!({"mmlu": can_score, "mmlu_pro": true});
         say::say(json!({"server": served, "possible": exams}))?;
     } else {
         for line in served.findings() {
@@ -155,7 +193,7 @@ pub(super) fn probe(args: &ProbeArgs) -> Result<End> {
         }
     }
     ensure!(
-        served.cloze.is_some(),
+        can_score,
         "mmlu's cloze cannot be scored there; mmlu_pro can be asked (run --benchmark mmlu_pro)"
     );
     Ok(End::Done)
@@ -192,6 +230,20 @@ mod tests {
     fn further_fields_are_an_object() {
         assert_eq!(extra(Some(r#"{"a": 1}"#)).unwrap()["a"], 1);
         assert!(extra(Some("[1]")).is_err() && extra(None).unwrap().is_empty());
+    }
+
+    #[test]
+    fn addresses_come_from_a_file_where_one_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nodes");
+        std::fs::write(&path, "# ready\nhttp://gpu1:8000\n\n gpu2:8000 \n").unwrap();
+        let given = [format!("@{}", path.display()), "gpu3:8000".to_owned()];
+        assert_eq!(
+            addresses(&given).unwrap(),
+            ["http://gpu1:8000", "gpu2:8000", "gpu3:8000"]
+        );
+        std::fs::write(&path, "\n").unwrap();
+        assert!(addresses(&given).is_err());
     }
 
     #[cfg(unix)]

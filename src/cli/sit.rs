@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::args::{DemoArgs, Look, RunArgs, Settings};
 use super::plain::Plain;
 use super::prepare::{Job, default_model};
-use super::{End, listen, reports, say, traces};
+use super::{End, again, listen, reports, say, traces};
 use crate::benchmark::{Dataset, Washed};
 use crate::engine::{Control, Opened, bench};
 use crate::hub;
@@ -63,7 +63,20 @@ fn work(
     }
     let rounding = bench::rounding::known(&description);
     let plans = job.plans(datasets, engine.as_ref(), &model, rounding.as_ref())?;
-    run::execute(plans, engine.as_mut(), control, watch)
+    if job.settings.again.is_empty() {
+        return run::execute(plans, engine.as_mut(), control, watch);
+    }
+    let (plans, chosen) = again::plans(job, plans, engine.as_ref())?;
+    // An exam without such a row is left out, and its lane with it.
+    let fewer = Control::new(plans.len());
+    let control = if plans.len() < control.lanes.len() {
+        &fewer
+    } else {
+        control
+    };
+    let mut summary = run::execute(plans, engine.as_mut(), control, watch)?;
+    summary.notes.extend(again::end(&chosen, &summary)?);
+    Ok(summary)
 }
 
 fn without_screen(job: &Job, settings: &Settings) -> Result<End> {

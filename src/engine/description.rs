@@ -53,6 +53,10 @@ impl Default for Description {
 impl<'de> Deserialize<'de> for Description {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Description, D::Error> {
         let value = Value::deserialize(deserializer)?;
+        if value.get("engine").and_then(Value::as_str) == Some("remote") {
+            let served = serde_json::from_value(value).map_err(serde::de::Error::custom)?;
+            return Ok(Description::Remote(served));
+        }
         let kind = match value.get("engine").and_then(Value::as_str) {
             Some("candle") => Description::Candle,
             Some("scripted") => Description::Scripted,
@@ -152,19 +156,24 @@ impl Description {
                 local.threads = 0;
                 local.load_cpu_s = 0.0;
             }
-            Description::Remote(served) => {
-                served.url = String::new();
-                served.asked = String::new();
-                served.slots = None;
-                served.replicas = 0;
-                served.between_methods = None;
-            }
+            Description::Remote(served) => **served = served.of_answers(),
         }
         same
     }
 
-    /// Takes in the description of earlier sittings: another kernel is named before this one.
+    /// Whether another server or model than that of earlier sittings may go on with a run.
+    pub fn accepts_drift(&self) -> bool {
+        self.served().is_some_and(|served| served.accepts_drift)
+    }
+
+    /// Takes in the description of earlier sittings: another kernel is named before this one, another server kept.
     pub fn join(&mut self, earlier: &Description) {
+        if let (Description::Remote(now), Description::Remote(before)) = (&mut *self, earlier) {
+            now.earlier.clone_from(&before.earlier);
+            if before.identity().changed(&now.identity()).is_some() {
+                now.earlier.push(before.identity());
+            }
+        }
         let before = earlier.local().map_or("", |local| &local.kernel);
         if let Description::Candle(Local { kernel, .. }) | Description::Scripted(Local { kernel, .. }) = self
             && before != kernel
@@ -189,6 +198,19 @@ mod tests {
         let read: Description = serde_json::from_value(stored.clone()).unwrap();
         assert!(matches!(&read, Description::Candle(local) if local.context == 2048));
         assert_eq!(serde_json::to_value(&read).unwrap(), stored);
+    }
+
+    #[test]
+    fn a_server_is_read_back_as_it_was_written() {
+        let served = Served {
+            model: "m".into(),
+            version: Some("1.0".into()),
+            cloze: Some(super::super::remote::Rung::Ids),
+            ..Served::default()
+        };
+        let remote = Description::Remote(Box::new(served));
+        let read: Description = serde_json::from_value(serde_json::to_value(&remote).unwrap()).unwrap();
+        assert_eq!(read, remote);
     }
 
     #[test]

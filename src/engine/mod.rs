@@ -5,6 +5,7 @@
 mod candle;
 mod description;
 mod open;
+mod pulse;
 pub mod remote;
 pub mod scripted;
 
@@ -21,8 +22,9 @@ pub use candle::bench;
 pub use candle::{Device, Dtype, Options};
 pub use description::{Description, Local};
 pub use open::{Opened, Spec, Status, chat_template, open};
+pub use pulse::{LanePulse, PULSE_LANES, PULSE_REPLICAS, Pulse, Remote, RemoteTotals, ReplicaPulse};
 
-pub use crate::record::Finish;
+pub use crate::record::{Finish, ServedBy};
 
 /// How completions are drawn: temperature, then top-k, renormalise, then top-p, as the reference servers do it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,6 +128,16 @@ pub struct Scores {
     pub mass: Option<f32>,
     /// The text of the token the model liked best right after the prompt; none where the engine cannot tell.
     pub top_token: Option<String>,
+    /// What a server told beside them.
+    pub told: Option<Box<Told>>,
+}
+
+/// What a server told beside an answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Told {
+    pub by: ServedBy,
+    /// Short words for the row (`bounded`, `cut_thinking`, ...).
+    pub flags: Vec<&'static str>,
 }
 
 /// One finished completion.
@@ -138,6 +150,8 @@ pub struct Completion {
     pub finish: Finish,
     /// Generated tokens, the ending one included.
     pub tokens: usize,
+    /// What a server told beside it.
+    pub told: Option<Box<Told>>,
 }
 
 /// What an engine tells while it works. Times are seconds spent on this answer's share of the work.
@@ -175,67 +189,10 @@ pub enum Event {
     },
     /// Nothing is answered for the time being, for this reason (a server that is gone, or asks to wait).
     Waiting { reason: String },
+    /// Something that a reader of the run should know later too.
+    Noted { note: String },
     /// Told a few times a second and after each pass; counts since the start of `run`.
     Pulse(Pulse),
-}
-
-/// Lanes that a pulse tells apart; those beyond are in the totals only.
-pub const PULSE_LANES: usize = 4;
-
-/// Running totals of an engine.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-pub struct Pulse {
-    /// Prompt tokens really computed (a shared prefix counts once).
-    pub tokens_in: u64,
-    /// Prompt tokens answered for (a shared prefix counts for each prompt).
-    pub tokens_in_logical: u64,
-    pub tokens_out: u64,
-    /// Sequences in the running decode batch.
-    pub in_flight: usize,
-    /// CPU seconds of the process spent in the model so far, where the platform tells.
-    pub model_cpu_s: f64,
-    /// What of it belongs to each lane.
-    pub lanes: [LanePulse; PULSE_LANES],
-}
-
-/// Running totals of one lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct LanePulse {
-    /// Prompt tokens really computed.
-    pub tokens_in: u64,
-    pub tokens_out: u64,
-    /// Its sequences in the running decode batch.
-    pub in_flight: usize,
-}
-
-impl Pulse {
-    /// Counts prompt tokens computed for a lane.
-    pub fn count_in(&mut self, lane: usize, tokens: u64) {
-        self.tokens_in += tokens;
-        if let Some(lane) = self.lanes.get_mut(lane) {
-            lane.tokens_in += tokens;
-        }
-    }
-
-    /// Counts tokens generated for a lane.
-    pub fn count_out(&mut self, lane: usize, tokens: u64) {
-        self.tokens_out += tokens;
-        if let Some(lane) = self.lanes.get_mut(lane) {
-            lane.tokens_out += tokens;
-        }
-    }
-
-    /// Takes in the lanes of the sequences that are under way.
-    pub fn set_in_flight(&mut self, lanes: impl IntoIterator<Item = usize>) {
-        self.in_flight = 0;
-        self.lanes.iter_mut().for_each(|lane| lane.in_flight = 0);
-        for lane in lanes {
-            self.in_flight += 1;
-            if let Some(lane) = self.lanes.get_mut(lane) {
-                lane.in_flight += 1;
-            }
-        }
-    }
 }
 
 /// One exam's hold on the engine, adjustable while it works.
@@ -378,4 +335,7 @@ pub struct ChatTemplate {
     /// The others by name: `pad_token`, `unk_token`.
     #[serde(default)]
     pub tokens: BTreeMap<String, String>,
+    /// What templates of thinking models know as `enable_thinking`; none: it is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinks: Option<bool>,
 }

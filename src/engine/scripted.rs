@@ -38,6 +38,7 @@ impl Reply {
             continuation_tokens: Some(vec![1; values.len()]),
             mass: Some(values.iter().map(|value| value.exp()).sum::<f32>().min(1.0)),
             top_token: Some(String::new()),
+            told: None,
         })
     }
 }
@@ -265,6 +266,7 @@ fn cut(text: &str, ask: &Ask, attempt: usize) -> Completion {
             text: text.into(),
             finish: Finish::Eos,
             tokens: count_tokens(text),
+            told: None,
         };
     };
     let stop = sampling
@@ -290,12 +292,14 @@ fn cut(text: &str, ask: &Ask, attempt: usize) -> Completion {
             text: kept[..end].into(),
             finish: Finish::Length,
             tokens: sampling.max_tokens,
+            told: None,
         },
         _ => Completion {
             attempt,
             text: kept.into(),
             finish,
             tokens: count_tokens(kept) + 1,
+            told: None,
         },
     }
 }

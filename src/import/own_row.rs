@@ -3,7 +3,7 @@
 use super::json::{Object, Raw};
 use super::layout::{completion_text, flag};
 use super::values::choices_of;
-use crate::record::{Finish, INVALID, Record, columns, is_right, split_prompt};
+use crate::record::{Finish, INVALID, Record, ServedBy, columns, is_right, split_prompt};
 use crate::rows::nothing::is_nothing;
 
 /// A field of a record out of what JSON or a table says; a table has numbers, truth values and lists as texts.
@@ -32,6 +32,7 @@ told! {
     Option<i64>: |raw| Some(raw.int());
     Option<f32>: |raw| Some(f32::told(raw));
     Option<Finish>: |raw| Some(Finish::told(raw));
+    Option<Box<ServedBy>>: |raw| Some(serde_json::from_str(&raw.shown()).ok());
     Vec<String>: |raw| raw.is_list().then(|| raw.list().into_iter().map(Raw::shown).collect());
     Option<Vec<f32>>: |raw| list(raw, f32::NAN);
     Option<Vec<bool>>: |raw| list(raw, false);

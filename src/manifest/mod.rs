@@ -6,10 +6,12 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+mod again;
 mod machine;
 
-use crate::engine::{Description, Model, Rounding, Sampling};
+use crate::engine::{Description, Model, RemoteTotals, Rounding, Sampling};
 
+pub use again::Again;
 pub use machine::{Build, Machine};
 
 /// The file's name in a run folder.
@@ -127,6 +129,9 @@ pub struct Timing {
     pub tokens_in: u64,
     pub tokens_out: u64,
     pub threads: usize,
+    /// Of servers; the exams of a run share them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<RemoteTotals>,
 }
 
 /// The whole of `run.json`.
@@ -149,6 +154,9 @@ pub struct Manifest {
     /// What a reader should know of how the questions were put, e.g. a chat template that refused the system turn.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// Further sittings of some rows, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<Again>,
     /// What computed, where that was this machine.
     #[serde(default)]
     pub machine: Option<Machine>,
@@ -220,12 +228,17 @@ impl Settings {
                 ..settings.clone()
             })
         };
+        let (now_served, accepts_drift) = (now.engine.served().is_some(), now.engine.accepts_drift());
         let (before, now) = (of_answers(self)?, of_answers(now)?);
         let mut changed = Vec::new();
         differences("", &before, &now, &mut changed);
         changed.retain(|(name, was, _)| {
             !FREE.contains(&name.as_str()) && !(LATER.contains(&name.as_str()) && was == "null")
         });
+        // What is sent is ours and never drifts.
+        let drifts =
+            |name: &str| name.starts_with("model.") || name.starts_with("engine.") && !name.starts_with("engine.sent");
+        changed.retain(|(name, ..)| !(accepts_drift && drifts(name)));
         if changed.is_empty() {
             return Ok(());
         }
@@ -233,8 +246,14 @@ impl Settings {
             .iter()
             .map(|(name, before, now)| format!("{name} was {before}, is now {now}"))
             .collect();
+        let is_drift = now_served && changed.iter().all(|(name, ..)| drifts(name));
+        let or = if is_drift {
+            ", go on by --accept-drift (both are kept)"
+        } else {
+            ""
+        };
         bail!(
-            "the run was started with other settings: {}; resume with the same ones, or take another --out",
+            "the run was started with other settings: {}; resume with the same ones{or}, or take another --out",
             list.join("; ")
         )
     }

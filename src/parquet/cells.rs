@@ -10,7 +10,7 @@ use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float32Type, Int64Type};
 
-use crate::record::Finish;
+use crate::record::{Finish, ServedBy};
 
 /// One value: a cell, or an item of a list.
 pub(super) trait Item: Sized {
@@ -55,6 +55,9 @@ items! {
         |array, at| Some(array.as_string::<i32>().value(at).to_owned());
     Finish: Utf8, Finish::Error, StringArray, |finish| finish.name(),
         |array, at| Finish::from_name(array.as_string::<i32>().value(at));
+    Box<ServedBy>: Utf8, Box::default(), StringArray, |served| serde_json::to_string(served).unwrap_or_default(),
+        // A foreign column of this name is none of ours.
+        |array, at| serde_json::from_str(array.as_string::<i32>().value(at)).ok();
     i64: Int64, 0, Int64Array, |number| *number, |array, at| Some(array.as_primitive::<Int64Type>().value(at));
     f32: Float32, f32::NAN, Float32Array, |number| *number,
         |array, at| Some(array.as_primitive::<Float32Type>().value(at));

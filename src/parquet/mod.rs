@@ -69,6 +69,14 @@ mod tests {
                     Vec::new()
                 },
                 seconds: 0.5,
+                served: (i % 4 == 1).then(|| {
+                    Box::new(crate::record::ServedBy {
+                        fingerprint: Some("f".into()),
+                        tries: 2,
+                        bounded: vec![1],
+                        ..Default::default()
+                    })
+                }),
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use crate::benchmark::{Question, Rendered};
-use crate::engine::{Completion, Finish, Scores};
+use crate::engine::{Completion, Finish, Scores, Told};
 use crate::record::{INVALID, Record, letter};
 
 /// A prompt that was sent and whose answers have not all come.
@@ -36,6 +36,7 @@ impl Sent {
 
 pub(super) fn scored(sent: &Sent, plan: &Plan, scores: Scores, cost: Cost) -> Record {
     let mut record = blank(sent, plan, 0);
+    tell(&mut record, scores.told);
     if scores.log_likelihoods.iter().any(|score| !score.is_finite()) {
         record.flags.push("nan".into());
     }
@@ -44,7 +45,11 @@ pub(super) fn scored(sent: &Sent, plan: &Plan, scores: Scores, cost: Cost) -> Re
         .continuation_tokens
         .map(|counts| counts.iter().map(|tokens| *tokens as i64).collect());
     record.logprobs = Some(scores.log_likelihoods);
-    let best = record.scored_pick(plan.rule.argmax().unwrap_or_default());
+    // Where all that is known is one bound for all, none was picked.
+    let is_decided = !record.flags.iter().any(|flag| flag == "undecided");
+    let best = record
+        .scored_pick(plan.rule.argmax().unwrap_or_default())
+        .filter(|_| is_decided);
     record.pick = best.and_then(letter).map_or_else(|| INVALID.to_owned(), String::from);
     record.greedy = scores.greedy;
     record.letter_mass = scores.mass;
@@ -64,8 +69,19 @@ pub(super) fn completed(sent: &Sent, plan: &Plan, completion: Completion, cost: 
     record.reasoning = completion.text;
     record.finish = Some(completion.finish);
     record.output_tokens = Some(completion.tokens as i64);
+    if plan.manifest.settings.method == super::FIRST_TOKEN {
+        record.flags.push(super::FIRST_TOKEN.to_owned());
+    }
+    tell(&mut record, completion.told);
     record.correct = crate::extract::exact_match(&record.pick, &record.answer);
     priced(record, cost)
+}
+
+/// Takes in what a server told beside its answer.
+fn tell(record: &mut Record, told: Option<Box<Told>>) {
+    let Some(told) = told else { return };
+    record.flags.extend(told.flags.iter().map(|flag| (*flag).to_owned()));
+    record.served = Some(Box::new(told.by));
 }
 
 fn priced(mut record: Record, cost: Cost) -> Record {
@@ -140,6 +156,7 @@ pub(super) fn belongs(plan: &Plan) -> impl Fn(&Record) -> bool {
         is_asked
             && record.benchmark == plan.dataset.name
             && attempt < plan.method.attempts()
+            && plan.wants(record.question_id, attempt)
             && record.seed == plan.method.seed(attempt)
     }
 }

@@ -53,7 +53,7 @@ impl<'a> Queue<'a> {
         let missing = |(index, question): (usize, &Question)| {
             let attempts = 0..plan.method.attempts();
             let attempts: Vec<usize> = attempts
-                .filter(|attempt| !folder.holds(question.id, *attempt as i64))
+                .filter(|attempt| plan.wants(question.id, *attempt) && !folder.holds(question.id, *attempt as i64))
                 .collect();
             (!attempts.is_empty()).then_some((index, attempts))
         };

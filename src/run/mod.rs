@@ -7,6 +7,7 @@ pub mod pace;
 mod sitting;
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +25,10 @@ use answer::Cost;
 pub use asking::stream_of;
 use asking::{Asking, Desk, Queue};
 use sitting::Sitting;
+
+/// The method, and the flag of each row, where a chat's first token stands in place of cloze: another measure, which is
+/// never paired with it.
+pub const FIRST_TOKEN: &str = "chat_first_token";
 
 /// One exam of a run, as a screen or a progress line needs to know it.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,6 +148,44 @@ pub struct Plan {
     pub manifest: Manifest,
     /// Whether the folder holds a run to go on with.
     pub resume: bool,
+    /// Only these answers, by question and attempt; none: all.
+    pub only: Option<HashSet<(i64, i64)>>,
+}
+
+impl Plan {
+    /// Whether an answer is asked for.
+    fn wants(&self, question: i64, attempt: usize) -> bool {
+        let only = self.only.as_ref();
+        only.is_none_or(|only| only.contains(&(question, attempt as i64)))
+    }
+
+    /// The same for some of its answers, kept in another folder.
+    #[must_use]
+    pub fn again(mut self, only: HashSet<(i64, i64)>, path: std::path::PathBuf, resume: bool) -> Plan {
+        self.dataset
+            .questions
+            .retain(|question| only.iter().any(|(id, _)| *id == question.id));
+        let mut exam = Exam::new(&self.dataset, &self.method, self.prompt.shots, path);
+        exam.method.clone_from(&self.exam.method);
+        for (_, subject, rows) in &mut exam.subjects {
+            let of_subject = self
+                .dataset
+                .questions
+                .iter()
+                .filter(|question| question.subject == *subject);
+            *rows = of_subject
+                .map(|question| only.iter().filter(|(id, _)| *id == question.id).count())
+                .sum();
+        }
+        exam.rows = only.len();
+        self.manifest.rows = only.len();
+        Plan {
+            exam,
+            only: Some(only),
+            resume,
+            ..self
+        }
+    }
 }
 
 /// How a question is asked.
@@ -310,10 +353,9 @@ impl<'a, 'w> Run<'a, 'w> {
             (std::mem::take(&mut desk.notices), desk.failure.take())
         };
         for (exam, notice) in notices {
-            let manifest = &mut self.sittings[exam].manifest;
-            if !manifest.notes.contains(&notice) {
-                let told = format!("{}: {notice}", manifest.settings.benchmark);
-                manifest.notes.push(notice);
+            let sitting = &mut self.sittings[exam];
+            if sitting.note(&notice) {
+                let told = format!("{}: {notice}", sitting.plan.exam.benchmark);
                 let _ = self.tell(Update::Status(told));
             }
         }
@@ -379,6 +421,12 @@ impl<'a, 'w> Run<'a, 'w> {
                 reason,
             } => self.land(id, |sent, plan| answer::failed(sent, plan, attempt, (flag, &reason))),
             Event::Waiting { reason } => Ok(self.tell(Update::Status(reason))),
+            Event::Noted { note } => {
+                for sitting in self.sittings.iter_mut().filter(|sitting| !sitting.is_done) {
+                    sitting.note(&note);
+                }
+                Ok(self.tell(Update::Status(note)))
+            }
         }
     }
 
@@ -549,6 +597,7 @@ mod tests {
             rule: Rule::parse("lm_eval_mmlu_pro").unwrap(),
             method,
             resume: false,
+            only: None,
         }
     }
 

@@ -68,9 +68,7 @@ impl<'a> Sitting<'a> {
         sitting.manifest.started.clone_from(&stored.started);
         sitting.manifest.settings.engine.join(&stored.settings.engine);
         for note in stored.notes.iter().chain(&notes) {
-            if !sitting.manifest.notes.contains(note) {
-                sitting.manifest.notes.push(note.clone());
-            }
+            sitting.note(note);
         }
         sitting.found = notes;
         let tally = &mut sitting.tally;
@@ -97,6 +95,15 @@ impl<'a> Sitting<'a> {
             is_done: false,
             before: Timing::default(),
         }
+    }
+
+    /// Keeps what a reader of the run should know; tells whether it is new.
+    pub(super) fn note(&mut self, note: &str) -> bool {
+        let is_new = !self.manifest.notes.iter().any(|known| known == note);
+        if is_new {
+            self.manifest.notes.push(note.to_owned());
+        }
+        is_new
     }
 
     /// `mmlu_pro: every answer failed: REASON`, where that is so.
@@ -148,6 +155,10 @@ impl<'a> Sitting<'a> {
             tokens_in: self.tally.tokens_in as u64,
             tokens_out: self.tally.tokens_out as u64,
             threads: engine.threads(),
+            served: match &pulse.remote {
+                Some(remote) => Some(self.before.served.unwrap_or_default().with(remote)),
+                None => self.before.served,
+            },
         };
     }
 }

@@ -1,5 +1,6 @@
 //! The run folder: `run.json` (the manifest), `journal.jsonl` while it runs, `records.parquet` when done.
 
+pub mod again;
 mod folder;
 pub mod journal;
 
@@ -94,6 +95,10 @@ pub fn open(folder: &Path) -> Result<Trace> {
     trace.path = Some(folder.to_owned());
     if let Some(manifest) = manifest {
         trace.name = format!("{} {}", manifest.settings.model.name, manifest.settings.benchmark);
+        trace.notices.extend(manifest.again.iter().map(|again| Notice {
+            kind: "again".into(),
+            text: again.in_words(),
+        }));
         trace.manifest = Some(Provenance::Ours(Box::new(manifest)));
     } else {
         trace.name = folder

@@ -80,6 +80,7 @@ fn plan(dataset: Dataset, style: &str, folder: &Path) -> Plan {
         manifest,
         dataset,
         resume: false,
+        only: None,
     }
 }
 

@@ -57,6 +57,7 @@ pub fn plan(benchmark: &str, folder: &Path, questions: usize, resume: bool) -> P
         method,
         manifest,
         resume,
+        only: None,
     }
 }
 

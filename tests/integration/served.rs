@@ -1,5 +1,7 @@
 //! Models behind a server: every question answered once or reported, whatever the network does.
 
+mod command;
+mod faults;
 mod kit;
 
 use std::collections::BTreeMap;
@@ -8,7 +10,9 @@ use std::time::Duration;
 
 use self::kit::{Fault, StandIn, Ways};
 use markbook::engine::remote::{self, Clocks, Options, RemoteEngine, Rung, Secrets};
-use markbook::engine::{Ask, Completion, Control, Description, Engine, Event, Prompt, Request, Sampling, Scores, Turn};
+use markbook::engine::{
+    Ask, Completion, Control, Description, Engine, Event, Prompt, Remote, Request, Sampling, Scores, Turn,
+};
 use markbook::hub::Token;
 
 fn options(server: &StandIn) -> Options {
@@ -79,6 +83,8 @@ struct Heard {
     completed: BTreeMap<(usize, usize), Completion>,
     failed: Vec<(usize, Option<usize>, &'static str, String)>,
     waited: Vec<String>,
+    noted: Vec<String>,
+    remote: Option<Remote>,
 }
 
 fn hear(engine: &mut dyn Engine, requests: Vec<Request>) -> anyhow::Result<Heard> {
@@ -97,7 +103,9 @@ fn hear(engine: &mut dyn Engine, requests: Vec<Request>) -> anyhow::Result<Heard
                 reason,
             } => heard.failed.push((id, attempt, flag, reason)),
             Event::Waiting { reason } => heard.waited.push(reason),
-            Event::Progress { .. } | Event::Pulse(_) => {}
+            Event::Noted { note } => heard.noted.push(note),
+            Event::Pulse(pulse) => heard.remote = pulse.remote,
+            Event::Progress { .. } => {}
         }
         ControlFlow::Continue(())
     })?;

@@ -119,6 +119,7 @@ impl Open {
             continuation_tokens: Some(self.continuation_tokens),
             mass: Some(mass.unwrap_or_default()),
             top_token: Some(top_token.unwrap_or_default()),
+            told: None,
         }
     }
 }

@@ -194,6 +194,7 @@ impl Run<'_, '_> {
             text,
             finish,
             tokens: row.drawn,
+            told: None,
         };
         self.pulse.tokens_in_logical += asked.prompt_tokens as u64;
         let (id, prompt_tokens, truncated, seconds) = (asked.id, asked.prompt_tokens, asked.truncated, row.seconds);

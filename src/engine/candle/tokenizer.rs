@@ -289,6 +289,7 @@ impl Tokenizer {
             bos_token,
             eos_token,
             tokens: self.others.clone(),
+            thinks: None,
         })
     }
 }

@@ -1,16 +1,14 @@
-//! Requests of a model and what their answers come to: tokens, scores by each way, completions as they are written.
-
-use std::time::Instant;
+//! Requests of a model and what their answers come to: tokens, and scores by each way. (`stream` has the completions.)
 
 use serde_json::{Map, Value, json};
 
 use super::Rung;
-use super::events::{Events, Said};
 use super::fault::{Fault, short};
 use super::http::Client;
 use super::kinds::Kind;
-use super::wire::{Answer, Position};
-use crate::engine::{Completion, Finish, Prompt, Sampling, Scores};
+use super::price::Price;
+use super::wire::{Answer, Position, Token};
+use crate::engine::{Scores, ServedBy, Told};
 
 /// A model on a server, and how it wants to be asked.
 #[derive(Debug, Clone)]
@@ -24,24 +22,34 @@ pub struct Model {
     pub without: Vec<String>,
     /// The text of the token that the server puts before every prompt: a prompt that begins with it would have it twice.
     pub bos: Option<String>,
+    /// Likeliest tokens that it tells at a place.
+    pub top: usize,
+    pub price: Option<Price>,
 }
 
-/// One answer's text, and what else was told of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Written {
-    pub completion: Completion,
-    pub prompt_tokens: Option<usize>,
-    pub fingerprint: Option<String>,
-    /// Whether the server parted thinking from the answer.
-    pub thinks: bool,
-}
+/// Likeliest tokens that most servers tell at most.
+const MOST_TOLD: usize = 20;
 
-/// Characters that an answer may have.
-const LONGEST_TEXT: usize = 1 << 20;
+/// A continuation and the tokens that it is.
+pub type Letter = (String, Vec<u32>);
 
 impl Model {
+    /// A model that was not asked for its name yet.
+    pub fn new(client: Client, kind: Kind) -> Model {
+        Model {
+            client,
+            kind,
+            name: String::new(),
+            extra: Map::new(),
+            without: Vec::new(),
+            bos: None,
+            top: MOST_TOLD,
+            price: None,
+        }
+    }
+
     /// A request's body: the model, every sampling parameter at its neutral value, then what is asked.
-    fn body(&self, asked: Value) -> Value {
+    pub(super) fn body(&self, asked: Value) -> Value {
         let facts = self.kind.facts();
         let mut body = Map::new();
         body.insert("model".into(), self.name.clone().into());
@@ -83,13 +91,13 @@ impl Model {
         let answer: Answer =
             serde_json::from_value(value).map_err(|error| Fault::retry(format!("bad JSON: {error}")))?;
         match &answer.error {
-            Some(error) => Err(Fault::retry(short(&error.to_string()))),
+            Some(error) => Err(Fault::retry(self.client.scrub(&short(&error.to_string())))),
             None => Ok(answer),
         }
     }
 
     /// A prompt as it is sent.
-    fn once<'t>(&self, prompt: &'t str) -> &'t str {
+    pub(super) fn once<'t>(&self, prompt: &'t str) -> &'t str {
         let bos = self.bos.as_deref().unwrap_or_default();
         prompt.strip_prefix(bos).unwrap_or(prompt)
     }
@@ -119,22 +127,35 @@ impl Model {
     }
 
     /// The scores of continuations by one way; `ids` are the tokens of those that are one token. And the prompt's tokens.
-    pub async fn score(
-        &self,
-        rung: Rung,
-        prompt: &str,
-        continuations: &[(String, Vec<u32>)],
-    ) -> Result<(Scores, usize), Fault> {
+    pub async fn score(&self, rung: Rung, prompt: &str, continuations: &[Letter]) -> Result<(Scores, usize), Fault> {
         let prompt = self.once(prompt);
         match rung {
             Rung::Ids => self.by_ids(prompt, continuations).await,
             Rung::Forced => self.by_force(prompt, continuations).await,
             Rung::Echo => self.by_echo(prompt, continuations).await,
+            Rung::Partial => self.by_top(prompt, continuations).await,
+        }
+    }
+
+    /// Who answered, by what an answer says.
+    pub(super) fn by(&self, answer: &Answer) -> ServedBy {
+        let usage = answer.usage.as_ref();
+        let counts = usage.map(super::wire::Usage::counts).unwrap_or_default();
+        let priced = || self.price.map(|price| price.of(counts));
+        ServedBy {
+            model: answer.model.clone(),
+            fingerprint: answer.system_fingerprint.clone(),
+            provider: answer.provider.clone(),
+            request_id: answer.id.clone(),
+            replica: self.client.address.host(),
+            usage: counts,
+            usd: usage.and_then(|usage| usage.cost).or_else(priced),
+            ..ServedBy::default()
         }
     }
 
     /// One request: the log-probabilities of named tokens.
-    async fn by_ids(&self, prompt: &str, continuations: &[(String, Vec<u32>)]) -> Result<(Scores, usize), Fault> {
+    async fn by_ids(&self, prompt: &str, continuations: &[Letter]) -> Result<(Scores, usize), Fault> {
         let ids: Vec<u32> = continuations
             .iter()
             .filter_map(|(_, ids)| ids.first().copied())
@@ -156,12 +177,59 @@ impl Model {
             .iter()
             .map(|(_, logprob)| *logprob)
             .fold(f64::NEG_INFINITY, f64::max);
-        Ok((single(&told, Some(best)), prompt_tokens(&answer)))
+        let scores = single(&told, Some(best), self.by(&answer));
+        Ok((scores, prompt_tokens(&answer)))
+    }
+
+    /// One request: the likeliest tokens. Of a letter that is not among them only a bound is known: no more than the least
+    /// of them (a hair less here, so that a known letter of the same number wins).
+    async fn by_top(&self, prompt: &str, continuations: &[Letter]) -> Result<(Scores, usize), Fault> {
+        let has_ids = continuations.iter().all(|(_, ids)| ids.len() == 1);
+        let asked =
+            json!({"prompt": prompt, "max_tokens": 1, "logprobs": self.top, "return_tokens_as_token_ids": has_ids});
+        let answer = self.complete(asked).await?;
+        let position = only_position(&answer)?;
+        let told = position.logprob.map(|logprob| (position.token.clone(), logprob));
+        let all: Vec<(Token, f64)> = position.top.iter().cloned().chain(told).collect();
+        let least = all.iter().map(|(_, logprob)| *logprob).fold(f64::INFINITY, f64::min);
+        if !least.is_finite() {
+            return Err(Fault::retry("the answer has no log-probabilities"));
+        }
+        let is_letter = |token: &Token, (text, ids): &Letter| match token.id {
+            Some(id) if !ids.is_empty() => ids == &[id],
+            _ => token.text == *text,
+        };
+        let known = continuations.iter().map(|letter| {
+            let entry = all.iter().find(|(token, _)| is_letter(token, letter));
+            entry.map(|(_, logprob)| *logprob)
+        });
+        let known: Vec<Option<f64>> = known.collect();
+        let best = all
+            .iter()
+            .map(|(_, logprob)| *logprob)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let numbers: Vec<f64> = known.iter().map(|known| known.unwrap_or(least)).collect();
+        let mut scores = single(&numbers, Some(best), self.by(&answer));
+        let bounded: Vec<usize> = (0..known.len()).filter(|at| known[*at].is_none()).collect();
+        for at in &bounded {
+            scores.log_likelihoods[*at] = (least as f32).next_down();
+        }
+        let Some(told) = scores.told.as_mut().filter(|_| !bounded.is_empty()) else {
+            return Ok((scores, prompt_tokens(&answer)));
+        };
+        told.flags.push("bounded");
+        if bounded.len() == known.len() {
+            told.flags.push("undecided");
+        }
+        told.by.bounded = bounded;
+        scores.mass = None;
+        Ok((scores, prompt_tokens(&answer)))
     }
 
     /// A request a letter: it is forced, and its log-probability before that is told.
-    async fn by_force(&self, prompt: &str, continuations: &[(String, Vec<u32>)]) -> Result<(Scores, usize), Fault> {
+    async fn by_force(&self, prompt: &str, continuations: &[Letter]) -> Result<(Scores, usize), Fault> {
         let (mut told, mut best, mut tokens) = (Vec::new(), f64::NEG_INFINITY, 0);
+        let mut by = ServedBy::default();
         for (text, ids) in continuations {
             let id = ids.first().copied().unwrap_or_default();
             let asked = json!({"prompt": prompt, "max_tokens": 1, "logprobs": 1, "logit_bias": {(id.to_string()): 100},
@@ -175,18 +243,19 @@ impl Model {
             );
             best = position.top.iter().map(|(_, logprob)| *logprob).fold(best, f64::max);
             tokens = prompt_tokens(&answer);
+            by = after(&by, self.by(&answer));
         }
-        Ok((single(&told, Some(best)), tokens))
+        Ok((single(&told, Some(best), by), tokens))
     }
 
     /// A request a continuation: the log-probabilities of its tokens as part of the prompt, as the reference harness asks.
-    async fn by_echo(&self, prompt: &str, continuations: &[(String, Vec<u32>)]) -> Result<(Scores, usize), Fault> {
+    async fn by_echo(&self, prompt: &str, continuations: &[Letter]) -> Result<(Scores, usize), Fault> {
         let mut scores = Scores {
             greedy: Some(Vec::new()),
             continuation_tokens: Some(Vec::new()),
             ..Scores::default()
         };
-        let mut tokens = 0;
+        let (mut tokens, mut by) = (0, ServedBy::default());
         for (text, ids) in continuations {
             let asked = json!({"prompt": format!("{prompt}{text}"), "max_tokens": 1, "temperature": 0, "logprobs": 1,
                 "echo": true, "return_tokens_as_token_ids": true});
@@ -211,187 +280,34 @@ impl Model {
             scores.greedy.get_or_insert_default().push(own.iter().all(is_best));
             scores.continuation_tokens.get_or_insert_default().push(ids.len());
             tokens = of_prompt;
+            by = after(&by, self.by(&answer));
         }
+        scores.told = Some(Box::new(Told { by, flags: Vec::new() }));
         Ok((scores, tokens))
-    }
-
-    fn sampled(&self, sampling: &Sampling, prompt: &Prompt, seed: i64) -> Value {
-        let mut asked = json!({"temperature": sampling.temperature, "top_p": sampling.top_p, "seed": seed,
-            "stream": true, "stream_options": {"include_usage": true}});
-        let Some(fields) = asked.as_object_mut() else {
-            return asked;
-        };
-        let limit = match prompt {
-            Prompt::Text(text) => {
-                fields.insert("prompt".into(), self.once(text).into());
-                "max_tokens"
-            }
-            Prompt::Chat(turns) => {
-                fields.insert("messages".into(), json!(turns));
-                self.kind.facts().max_tokens
-            }
-        };
-        fields.insert(limit.into(), sampling.max_tokens.into());
-        if sampling.top_k > 0 && self.kind.facts().top_k_off.is_some() {
-            fields.insert("top_k".into(), sampling.top_k.into());
-        }
-        if !sampling.stops.is_empty() {
-            fields.insert("stop".into(), json!(sampling.stops));
-        }
-        asked
-    }
-
-    /// One completion, streamed. `progress` hears each piece and the tokens so far.
-    pub async fn write(
-        &self,
-        prompt: &Prompt,
-        sampling: &Sampling,
-        (attempt, seed): (usize, i64),
-        progress: &mut dyn FnMut(&str, usize),
-    ) -> Result<Written, Fault> {
-        let body = self.body(self.sampled(sampling, prompt, seed));
-        let url = match prompt {
-            Prompt::Text(_) => self.client.address.v1("completions"),
-            Prompt::Chat(_) => self.client.address.v1("chat/completions"),
-        };
-        let mut response = self.client.stream(url, &body).await?;
-        let clocks = self.client.clocks;
-        let (mut events, mut said, mut stream) = (Events::default(), Vec::new(), Stream::default());
-        let mut last_token = Instant::now();
-        loop {
-            let limit = if stream.pieces == 0 {
-                clocks.first
-            } else {
-                clocks.silence
-            };
-            let chunk = tokio::time::timeout(limit, response.chunk()).await;
-            let chunk = chunk.map_err(|_| Fault::retry("silent: the stream stood still"))?;
-            let chunk = chunk.map_err(|error| self.client.of_error(&error))?;
-            match &chunk {
-                Some(chunk) => events.push(chunk, &mut said).map_err(Fault::retry)?,
-                None => events.end(&mut said),
-            }
-            for piece in said.drain(..) {
-                if stream.take(&piece, &self.client)? {
-                    last_token = Instant::now();
-                    progress(&stream.added, stream.pieces);
-                }
-            }
-            if chunk.is_none() || stream.is_done {
-                return stream.end(attempt);
-            }
-            if last_token.elapsed() > clocks.stall {
-                return Err(Fault::retry("silent: no token came"));
-            }
-        }
-    }
-}
-
-/// A stream, so far.
-#[derive(Debug, Default)]
-struct Stream {
-    text: String,
-    /// What the server parts from the answer as thinking.
-    thinking: String,
-    /// The last piece.
-    added: String,
-    pieces: usize,
-    finish: Option<String>,
-    answer: Answer,
-    is_done: bool,
-}
-
-impl Stream {
-    /// Takes in what the stream said; whether text was added.
-    fn take(&mut self, said: &Said, client: &Client) -> Result<bool, Fault> {
-        let data = match said {
-            Said::Done => {
-                self.is_done = true;
-                return Ok(false);
-            }
-            Said::Error(error) => return Err(Fault::retry(client.scrub(&short(error)))),
-            Said::Data(data) => data,
-        };
-        let answer: Answer = serde_json::from_str(data)
-            .map_err(|_| Fault::retry(format!("bad JSON: {}", client.scrub(&short(data)))))?;
-        if let Some(error) = &answer.error {
-            return Err(Fault::retry(client.scrub(&short(&error.to_string()))));
-        }
-        self.answer.usage = answer.usage.or(self.answer.usage.take());
-        self.answer.system_fingerprint = answer.system_fingerprint.or(self.answer.system_fingerprint.take());
-        let Some(choice) = answer.choices.first() else {
-            return Ok(false);
-        };
-        if let Some(finish) = &choice.finish_reason {
-            self.finish = Some(finish.clone());
-        }
-        let (added, thought) = choice.added();
-        if added.is_empty() && thought.is_empty() {
-            return Ok(false);
-        }
-        if self.text.len() + self.thinking.len() + added.len() + thought.len() > LONGEST_TEXT {
-            return Err(Fault::Refused {
-                flag: "error",
-                reason: "an answer of more than a million characters".into(),
-            });
-        }
-        self.text.push_str(added);
-        self.thinking.push_str(thought);
-        self.added = format!("{thought}{added}");
-        self.pieces += 1;
-        Ok(true)
-    }
-
-    /// The text as models write it themselves: thinking in its marks, which stay open where it was cut in the middle.
-    fn whole(&self, finish: Finish) -> String {
-        match (self.thinking.as_str(), self.text.as_str()) {
-            ("", text) => text.to_owned(),
-            (thinking, "") if finish == Finish::Length => format!("<think>{thinking}"),
-            (thinking, text) => format!("<think>{thinking}</think>{text}"),
-        }
-    }
-
-    /// The completion, where the stream told how it ended.
-    fn end(self, attempt: usize) -> Result<Written, Fault> {
-        let finish = match self.finish.as_deref() {
-            Some("length") => Finish::Length,
-            Some("eos" | "eos_token") => Finish::Eos,
-            // Most servers do not tell a stop text from the model's own end.
-            Some("stop" | "stop_sequence") => Finish::Stop,
-            Some("content_filter") => {
-                return Err(Fault::Refused {
-                    flag: "filtered",
-                    reason: "the server's filter stopped the answer".into(),
-                });
-            }
-            Some(other) => return Err(Fault::retry(format!("the server ended the answer: {other}"))),
-            None => return Err(Fault::retry("cut: the stream ended before the answer")),
-        };
-        let usage = self.answer.usage.as_ref();
-        let count = |number: Option<u64>| number.map(|number| number as usize);
-        Ok(Written {
-            completion: Completion {
-                attempt,
-                text: self.whole(finish),
-                finish,
-                tokens: count(usage.and_then(|usage| usage.completion_tokens)).unwrap_or(self.pieces),
-            },
-            prompt_tokens: count(usage.and_then(|usage| usage.prompt_tokens)),
-            fingerprint: self.answer.system_fingerprint,
-            thinks: !self.thinking.is_empty(),
-        })
     }
 }
 
 /// Scores of continuations of one token each; `best` is the likeliest token's log-probability, where it was told.
-fn single(told: &[f64], best: Option<f64>) -> Scores {
+fn single(told: &[f64], best: Option<f64>, by: ServedBy) -> Scores {
     Scores {
         log_likelihoods: told.iter().map(|logprob| *logprob as f32).collect(),
         greedy: best.map(|best| told.iter().map(|logprob| *logprob >= best).collect()),
         continuation_tokens: Some(vec![1; told.len()]),
         mass: Some(told.iter().map(|logprob| logprob.exp()).sum::<f64>() as f32),
         top_token: None,
+        told: Some(Box::new(Told { by, flags: Vec::new() })),
     }
+}
+
+/// Who gave a score by several requests: the last one, at the cost of all.
+fn after(before: &ServedBy, mut last: ServedBy) -> ServedBy {
+    let sum = |a: Option<u64>, b: Option<u64>| a.map_or(b, |a| Some(a + b.unwrap_or(0)));
+    last.usage.cached = sum(before.usage.cached, last.usage.cached);
+    last.usage.completion = sum(before.usage.completion, last.usage.completion);
+    last.usd = before
+        .usd
+        .map_or(last.usd, |before| Some(before + last.usd.unwrap_or(0.0)));
+    last
 }
 
 fn positions(answer: &Answer) -> Vec<Position> {

@@ -15,7 +15,7 @@ pub enum Fault {
     /// The server asks to wait; no try is counted.
     Busy { wait: Option<Duration>, cause: String },
     /// The server is not there, or not yet: nothing new is sent until it is.
-    Gone { cause: String },
+    Gone { cause: String, is_loading: bool },
     /// This request will always fail. `flag` is the row's.
     Refused { flag: &'static str, reason: String },
     /// Every request would fail alike: the run ends with this sentence.
@@ -30,7 +30,7 @@ impl Fault {
     /// In a few words, for the screen.
     pub fn cause(&self) -> &str {
         match self {
-            Fault::Retry { cause } | Fault::Busy { cause, .. } | Fault::Gone { cause } => cause,
+            Fault::Retry { cause } | Fault::Busy { cause, .. } | Fault::Gone { cause, .. } => cause,
             Fault::Refused { reason, .. } => reason,
             Fault::Ends(sentence) => sentence,
         }
@@ -144,6 +144,7 @@ pub fn of_status(status: StatusCode, headers: &HeaderMap, body: &str, (host, mod
         529 => busy("529, overloaded"),
         503 if refusal.says(&["loading"]) => Fault::Gone {
             cause: format!("{host} is loading its model"),
+            is_loading: true,
         },
         503 if wait.is_some() || refusal.says(&["overloaded", "queue", "busy"]) => busy("503, overloaded"),
         300..=399 => Fault::Ends(format!(

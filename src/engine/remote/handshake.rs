@@ -1,12 +1,14 @@
 //! What a server really does, tried before the first question: nothing that its kind promises is believed.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ask::Model;
+use super::ask::{Letter, Model};
 use super::fault::{Fault, short};
 use super::kinds::Kind;
-use super::{Rung, Served};
+use super::{Cloze, Rung, Served};
 use crate::engine::{ChatTemplate, Prompt, Sampling, Scores, Turn};
 
 /// Whether a seed decides an answer.
@@ -59,6 +61,9 @@ const TRIAL_TOKENS: usize = 32;
 /// Characters that two texts share at their beginning, where seeds reach the sampler but arithmetic differs.
 const SHARED_START: usize = 24;
 
+/// Likeliest tokens that OpenAI's completions tell at most.
+const FEWEST: usize = 5;
+
 /// How far two ways of scoring may lie apart, in natural logs.
 const APART: f32 = 0.05;
 
@@ -71,7 +76,7 @@ const LETTERS: [&str; 10] = [" A", " B", " C", " D", " E", " F", " G", " H", " I
 /// Where no exam at all is possible.
 pub async fn shake(
     model: &mut Model,
-    asked: &str,
+    (asked, cloze): (&str, Cloze),
     (is_chat, samples_alone): (bool, bool),
     tell: &mut dyn FnMut(String),
 ) -> Result<Served, Fault> {
@@ -86,11 +91,17 @@ pub async fn shake(
     served.kind = model.kind;
     served.unmet.clone_from(&model.without);
     served.is_chat = is_chat || !model.kind.facts().has_text;
-    if served.is_chat {
-        served.no_scores = Some("a chat tells nothing of the letters after a plain prompt".to_owned());
-    } else {
-        tell("trying how it can score letters".to_owned());
-        scoring(model, &mut served).await?;
+    served.reads_first_token = cloze == Cloze::Chat;
+    match cloze {
+        Cloze::Off => served.no_scores = Some("--cloze off".to_owned()),
+        Cloze::Chat => served.no_scores = Some("--cloze chat".to_owned()),
+        Cloze::Exact | Cloze::Partial if served.is_chat => {
+            served.no_scores = Some("a chat tells nothing of the letters after a plain prompt".to_owned());
+        }
+        Cloze::Exact | Cloze::Partial => {
+            tell("trying how it can score letters".to_owned());
+            scoring(model, &mut served, cloze).await?;
+        }
     }
     tell("trying whether seeds, top_k and stop texts reach its sampler".to_owned());
     sampling(model, &mut served, samples_alone).await?;
@@ -108,7 +119,6 @@ async fn name(model: &mut Model, served: &mut Served) -> Result<(), Fault> {
                 model.client.address.shown()
             )));
         }
-        Err(Fault::Gone { cause }) => return Err(Fault::Ends(cause)),
         Err(fault) => return Err(fault),
     };
     let entries = list.get("data").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -216,29 +226,65 @@ async fn identity(model: &mut Model, served: &mut Served) {
     }
 }
 
-/// The best way of scoring that works, and how far the next one lies from it.
-async fn scoring(model: &Model, served: &mut Served) -> Result<(), Fault> {
-    let Some(letters) = letters(model).await? else {
-        served.no_scores = Some("its tokenizer does not tell the letters' tokens".to_owned());
-        return Ok(());
+/// Whether a server that was away, or whose answers changed, is what it was: what differs, in words, where anything does.
+pub async fn again(model: &mut Model, known: &Served) -> Result<Option<String>, Fault> {
+    let mut now = Served {
+        asked: known.asked.clone(),
+        cloze: known.cloze,
+        ..Served::default()
     };
-    let four: Vec<(String, Vec<u32>)> = letters.iter().take(4).cloned().collect();
+    name(model, &mut now).await?;
+    identity(model, &mut now).await;
+    now.kind = model.kind;
+    if let Some(changed) = known.identity().changed(&now.identity()) {
+        return Ok(Some(changed));
+    }
+    let Some(rung) = known.cloze else { return Ok(None) };
+    let scores = try_rung(model, rung, &first_four(&known.letters)).await?;
+    let apart = apart(&known.known_scores, &flat(&scores));
+    Ok((apart > APART).then(|| format!("it scores a known prompt {apart:.3} from before")))
+}
+
+/// The best way of scoring that works, and how far the next one lies from it; a bound where that is wanted and nothing
+/// exact works.
+async fn scoring(model: &mut Model, served: &mut Served, cloze: Cloze) -> Result<(), Fault> {
+    let letters = letters(model).await?;
+    let has_ids = letters.is_some();
+    let letters = letters.unwrap_or_else(|| LETTERS.map(|letter| (letter.to_owned(), Vec::new())).into());
     served.letters = letters.into_iter().collect();
-    let mut found: Vec<(Rung, [Scores; 2])> = Vec::new();
+    let four = first_four(&served.letters);
+    let mut found: Vec<(Rung, Vec<f32>)> = Vec::new();
     let mut problems = Vec::new();
-    for rung in [Rung::Ids, Rung::Forced, Rung::Echo] {
-        if found.len() == 2 {
+    if !has_ids {
+        problems.push("its tokenizer does not tell the letters' tokens".to_owned());
+    }
+    let exact: &[Rung] = if has_ids {
+        &[Rung::Ids, Rung::Forced, Rung::Echo]
+    } else {
+        &[]
+    };
+    let bounded = (cloze == Cloze::Partial).then_some(Rung::Partial);
+    for rung in exact.iter().copied().chain(bounded) {
+        if found.len() == 2 || rung == Rung::Partial && !found.is_empty() {
             break;
         }
         match try_rung(model, rung, &four).await {
-            Ok(scores) => found.push((rung, scores)),
+            Ok(scores) => found.push((rung, flat(&scores))),
             Err(fault @ (Fault::Gone { .. } | Fault::Busy { .. })) => return Err(fault),
+            Err(_) if rung == Rung::Partial && model.top > FEWEST => {
+                model.top = FEWEST;
+                found.push((rung, flat(&try_rung(model, rung, &four).await?)));
+            }
             Err(fault) => problems.push(format!("{}: {}", rung.name(), fault.cause())),
         }
     }
     match found.as_slice() {
         [] => served.no_scores = Some(short(&problems.join("; "))),
-        [(rung, _)] => served.cloze = Some(*rung),
+        [(rung, scores)] => {
+            served.cloze = Some(*rung);
+            served.top = (*rung == Rung::Partial).then_some(model.top);
+            served.known_scores.clone_from(scores);
+        }
         [(rung, best), (_, next), ..] => {
             let apart = apart(best, next);
             served.between_methods = Some(f64::from(apart));
@@ -246,14 +292,23 @@ async fn scoring(model: &Model, served: &mut Served) -> Result<(), Fault> {
                 served.no_scores = Some(format!("two ways of scoring differ by {apart:.3} on one prompt"));
             } else {
                 served.cloze = Some(*rung);
+                served.known_scores.clone_from(best);
             }
         }
     }
     Ok(())
 }
 
+fn first_four(letters: &BTreeMap<String, Vec<u32>>) -> Vec<Letter> {
+    letters
+        .iter()
+        .take(4)
+        .map(|(text, ids)| (text.clone(), ids.clone()))
+        .collect()
+}
+
 /// The letters and their tokens, where each is one token that does not merge with the end of a prompt.
-async fn letters(model: &Model) -> Result<Option<Vec<(String, Vec<u32>)>>, Fault> {
+async fn letters(model: &Model) -> Result<Option<Vec<Letter>>, Fault> {
     let tokens = async |text: &str| match model.tokens(text).await {
         Err(Fault::Ends(_) | Fault::Refused { .. } | Fault::Retry { .. }) => Ok(None),
         other => other,
@@ -275,12 +330,18 @@ async fn letters(model: &Model) -> Result<Option<Vec<(String, Vec<u32>)>>, Fault
 }
 
 /// The scores of both trial prompts by one way, where they can be log-probabilities of four different tokens.
-async fn try_rung(model: &Model, rung: Rung, four: &[(String, Vec<u32>)]) -> Result<[Scores; 2], Fault> {
+async fn try_rung(model: &Model, rung: Rung, four: &[Letter]) -> Result<[Scores; 2], Fault> {
     let mut both = Vec::new();
     for prompt in PROMPTS {
         let (scores, _) = model.score(rung, prompt, four).await?;
         let all = &scores.log_likelihoods;
-        let mass: f32 = all.iter().map(|logprob| logprob.exp()).sum();
+        let bounded = scores
+            .told
+            .as_ref()
+            .map(|told| told.by.bounded.as_slice())
+            .unwrap_or_default();
+        let known = all.iter().enumerate().filter(|(at, _)| !bounded.contains(at));
+        let mass: f32 = known.map(|(_, logprob)| logprob.exp()).sum();
         if all.iter().any(|logprob| !logprob.is_finite()) || mass > 1.01 {
             return Err(Fault::retry("the numbers are no log-probabilities of one distribution"));
         }
@@ -289,14 +350,13 @@ async fn try_rung(model: &Model, rung: Rung, four: &[(String, Vec<u32>)]) -> Res
     both.try_into().map_err(|_| Fault::retry("no scores"))
 }
 
-fn apart(one: &[Scores; 2], other: &[Scores; 2]) -> f32 {
-    let all = |scores: &[Scores; 2]| -> Vec<f32> {
-        scores
-            .iter()
-            .flat_map(|scores| scores.log_likelihoods.iter().copied())
-            .collect()
-    };
-    let differences = all(one).into_iter().zip(all(other)).map(|(a, b)| (a - b).abs());
+fn flat(scores: &[Scores; 2]) -> Vec<f32> {
+    let all = scores.iter().flat_map(|scores| scores.log_likelihoods.iter().copied());
+    all.collect()
+}
+
+fn apart(one: &[f32], other: &[f32]) -> f32 {
+    let differences = one.iter().zip(other).map(|(a, b)| (a - b).abs());
     differences.fold(0.0, f32::max)
 }
 

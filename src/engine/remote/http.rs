@@ -132,22 +132,30 @@ impl Client {
     /// A response to a POST of JSON whose body is still to come.
     pub async fn stream(&self, url: Url, body: &Value) -> Result<Response, Fault> {
         let request = with_json(self.http.post(url), body).timeout(self.clocks.whole);
-        let sent = tokio::time::timeout(self.clocks.first, request.send()).await;
+        let sent = tokio::time::timeout(self.clocks.first, self.send(request)).await;
         let response = sent.map_err(|_| Fault::retry("silent: no answer began"))?;
-        self.accepted(response.map_err(|error| self.of_error(&error))?).await
+        self.accepted(response?).await
+    }
+
+    /// Sends a request; once more, at once, where the connection was closed before a byte came: some servers close idle
+    /// connections without a word.
+    async fn send(&self, request: reqwest::RequestBuilder) -> Result<Response, Fault> {
+        let again = request.try_clone();
+        match (request.send().await, again) {
+            (Err(error), Some(again)) if error.is_request() && !error.is_timeout() && !error.is_connect() => {
+                again.send().await.map_err(|error| self.of_error(&error))
+            }
+            (sent, _) => sent.map_err(|error| self.of_error(&error)),
+        }
     }
 
     async fn json(&self, request: reqwest::RequestBuilder) -> Result<Value, Fault> {
-        let response = request.send().await.map_err(|error| self.of_error(&error))?;
-        let response = self.accepted(response).await?;
+        let response = self.accepted(self.send(request).await?).await?;
         let body = self.body(response, LARGEST_BODY).await?;
         serde_json::from_slice(&body).map_err(|_| {
             let text = String::from_utf8_lossy(&body);
             match page_title(&text) {
-                Some(title) => Fault::Ends(format!(
-                    "no OpenAI-compatible server at {}; it answered with a page: {title}",
-                    self.address.shown()
-                )),
+                Some(title) => self.page(&title),
                 None => Fault::retry(format!("bad JSON: {}", short(&text))),
             }
         })
@@ -155,13 +163,29 @@ impl Client {
 
     /// The response, where its status is 2xx.
     async fn accepted(&self, response: Response) -> Result<Response, Fault> {
-        if response.status().is_success() {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let is_page = kind.is_some_and(|kind| kind.starts_with("text/html"));
+        if response.status().is_success() && !is_page {
             return Ok(response);
         }
         let (status, headers) = (response.status(), response.headers().clone());
         let body = self.body(response, LARGEST_REFUSAL).await.unwrap_or_default();
         let body = self.scrub(&String::from_utf8_lossy(&body));
+        if status.is_success() {
+            return Err(self.page(&page_title(&body).unwrap_or_default()));
+        }
         Err(of_status(status, &headers, &body, (&self.address.host(), &self.model)))
+    }
+
+    /// A page in place of an answer: a wrong address, or a proxy or sign-in in the way for a while.
+    fn page(&self, title: &str) -> Fault {
+        Fault::Gone {
+            cause: format!(
+                "no OpenAI-compatible server at {}; it answered with a page: {title}",
+                self.address.shown()
+            ),
+            is_loading: false,
+        }
     }
 
     async fn body(&self, mut response: Response, most: usize) -> Result<Vec<u8>, Fault> {
@@ -196,6 +220,7 @@ impl Client {
         if error.is_connect() {
             return Fault::Gone {
                 cause: format!("{host} cannot be reached: {cause}"),
+                is_loading: false,
             };
         }
         Fault::retry(format!("cut: {cause}"))

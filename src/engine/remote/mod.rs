@@ -4,14 +4,21 @@
 //! breaks off is thrown away and asked again; a server that goes away pauses the loop and no answer is lost or invented.
 
 mod ask;
+mod back;
+mod budget;
 mod events;
 mod fault;
 mod handshake;
 mod http;
 mod kinds;
 mod limit;
+mod order;
+mod price;
 mod pump;
+mod replica;
 mod served;
+mod stream;
+mod units;
 mod url;
 mod wire;
 
@@ -29,6 +36,7 @@ use self::url::Address;
 pub use self::handshake::Seeds;
 pub use self::http::{Clocks, Secrets};
 pub use self::kinds::{Facts, Kind, parse_model};
+pub use self::price::Price;
 pub use self::served::{Rung, Served};
 
 /// Which server, and how to ask it.
@@ -51,6 +59,19 @@ pub struct Options {
     pub wait_server: Duration,
     /// Prompts go as chats, which the server makes texts of.
     pub chat: bool,
+    /// How exactly cloze exams must be scored.
+    pub cloze: Cloze,
+    /// Whether a thinking model thinks; none: its own way.
+    pub thinks: Option<bool>,
+    /// How much it thinks, in its own word.
+    pub effort: Option<String>,
+    /// Another server or model may go on with a run.
+    pub accepts_drift: bool,
+    /// The key may go in the clear to a host outside of private networks.
+    pub sends_key_in_clear: bool,
+    pub price: Option<Price>,
+    /// USD that may be spent.
+    pub most_usd: Option<f64>,
     /// Fields that are added to every request.
     pub extra: Map<String, Value>,
     /// Parameters that are left out.
@@ -70,10 +91,49 @@ impl Default for Options {
             clocks: Clocks::default(),
             wait_server: Duration::from_secs(30 * 60),
             chat: false,
+            cloze: Cloze::Exact,
+            thinks: None,
+            effort: None,
+            accepts_drift: false,
+            sends_key_in_clear: false,
+            price: None,
+            most_usd: None,
             extra: Map::new(),
             without: Vec::new(),
         }
     }
+}
+
+impl Options {
+    /// Fields that are added to every request: the user's, and how a model is to think.
+    fn fields(&self) -> Map<String, Value> {
+        let mut fields = self.extra.clone();
+        if let Some(thinks) = self.thinks {
+            let given = fields
+                .entry("chat_template_kwargs")
+                .or_insert_with(|| Value::Object(Map::new()));
+            if let Some(given) = given.as_object_mut() {
+                given.insert("enable_thinking".to_owned(), thinks.into());
+            }
+        }
+        if let Some(effort) = &self.effort {
+            fields.insert("reasoning_effort".to_owned(), effort.clone().into());
+        }
+        fields
+    }
+}
+
+/// How exactly cloze exams must be scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cloze {
+    /// By a way that gives the harness's log-likelihood, or not at all.
+    Exact,
+    /// Where no such way works, by the likeliest tokens: bounds, flagged row by row.
+    Partial,
+    /// Not scored: put as a chat, the first token of the answer read. Another measure by another name.
+    Chat,
+    /// Not tried.
+    Off,
 }
 
 /// Fields that requests have already.
@@ -150,9 +210,10 @@ pub fn connect(options: Options, watch: &mut dyn FnMut(String) -> ControlFlow<()
     let mut first: Option<Served> = None;
     for url in &urls {
         let address = Address::parse(url)?;
-        if options.secrets.key.is_some() && !address.is_encrypted() && !address.is_private() {
+        let is_safe = address.is_encrypted() || address.is_private() || options.sends_key_in_clear;
+        if options.secrets.key.is_some() && !is_safe {
             bail!(
-                "{}: the key would go over the network in the clear; use https",
+                "{}: the key would go over the network in the clear; use https, or --allow-plain-http",
                 address.host()
             );
         }
@@ -163,12 +224,10 @@ pub fn connect(options: Options, watch: &mut dyn FnMut(String) -> ControlFlow<()
             options.certificates.as_deref(),
         )?;
         let mut model = Model {
-            client,
-            kind: options.kind,
-            name: String::new(),
-            extra: options.extra.clone(),
+            extra: options.fields(),
             without: options.without.clone(),
-            bos: None,
+            price: options.price,
+            ..Model::new(client, options.kind)
         };
         let served = reach(&runtime, &mut model, &options, watch)?;
         match &first {
@@ -180,6 +239,12 @@ pub fn connect(options: Options, watch: &mut dyn FnMut(String) -> ControlFlow<()
     let mut served = first.context("no server was named")?;
     served.replicas = models.len();
     served.sent = models.first().map(Model::neutral).unwrap_or_default();
+    served.price = options.price;
+    served.accepts_drift = options.accepts_drift;
+    served.thinking = options.thinks;
+    if let Some(template) = &mut served.chat_template {
+        template.thinks = options.thinks;
+    }
     Ok(RemoteEngine {
         runtime,
         models,
@@ -197,11 +262,17 @@ fn reach(
 ) -> Result<Served> {
     const TRIES: u32 = 6;
     let (chat, alone) = (options.chat, options.in_flight == Some(1));
+    let begun = std::time::Instant::now();
     for attempt in 0.. {
         let mut stopped = false;
-        let shaken = runtime.block_on(handshake::shake(model, &options.model, (chat, alone), &mut |step| {
-            stopped |= watch(step).is_break();
-        }));
+        let shaken = runtime.block_on(handshake::shake(
+            model,
+            (&options.model, options.cloze),
+            (chat, alone),
+            &mut |step| {
+                stopped |= watch(step).is_break();
+            },
+        ));
         if stopped {
             bail!("stopped before the first question");
         }
@@ -211,10 +282,11 @@ fn reach(
         };
         let wait = match &fault {
             Fault::Busy { wait, .. } => wait.unwrap_or(Duration::from_secs(2)).min(Duration::from_secs(60)),
-            Fault::Gone { .. } | Fault::Retry { .. } => Duration::from_secs(1 << attempt.min(4)),
-            Fault::Refused { .. } | Fault::Ends(_) => bail!("{}", fault.cause()),
+            Fault::Gone { is_loading: true, .. } | Fault::Retry { .. } => Duration::from_secs(1 << attempt.min(4)),
+            Fault::Gone { .. } | Fault::Refused { .. } | Fault::Ends(_) => bail!("{}", fault.cause()),
         };
-        if attempt + 1 >= TRIES {
+        let is_loading = matches!(fault, Fault::Gone { .. }) && begun.elapsed() < options.wait_server;
+        if attempt + 1 >= TRIES && !is_loading {
             bail!("{}: {}", model.client.address.host(), fault.cause());
         }
         if watch(format!(
@@ -233,23 +305,12 @@ fn reach(
 
 /// Refuses replicas that are not the same server with the same model.
 fn agree(one: &Served, other: &Served) -> Result<()> {
-    let of = |served: &Served| {
-        (
-            served.kind,
-            served.version.clone(),
-            served.model.clone(),
-            served.context,
-            served.quantization.clone(),
-            served.cloze,
-        )
-    };
-    ensure!(
-        of(one) == of(other),
-        "{} is not the same as {}: {} against {}; replicas serve one model by one version of one server",
-        other.url,
-        one.url,
-        other.findings().join(", "),
-        one.findings().join(", ")
-    );
+    if let Some(changed) = one.identity().changed(&other.identity()) {
+        bail!(
+            "{} is not the same as {}: {changed}; replicas serve one model by one version of one server",
+            other.url,
+            one.url
+        );
+    }
     Ok(())
 }

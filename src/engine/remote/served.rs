@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::handshake::Seeds;
 use super::kinds::Kind;
+use super::price::Price;
 use crate::engine::ChatTemplate;
 
-/// A way of scoring that gives lm-evaluation-harness's log-likelihood; the best first.
+/// A way of scoring; the best first. All but the last give lm-evaluation-harness's log-likelihood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rung {
@@ -19,6 +20,8 @@ pub enum Rung {
     Forced,
     /// The log-probabilities of prompt and letter, as the harness asks.
     Echo,
+    /// The likeliest tokens: of a letter that is not among them only a bound is known. Only where it was asked for.
+    Partial,
 }
 
 impl Rung {
@@ -27,6 +30,7 @@ impl Rung {
             Rung::Ids => "ids",
             Rung::Forced => "forced",
             Rung::Echo => "echo",
+            Rung::Partial => "partial",
         }
     }
 }
@@ -49,6 +53,9 @@ pub struct Served {
     pub is_chat: bool,
     /// Whether it parts thinking from answers.
     pub thinks: bool,
+    /// Whether the model was told to think; none: it was left to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<bool>,
     /// Longest sequence in tokens.
     pub context: Option<usize>,
     pub quantization: Option<String>,
@@ -61,6 +68,12 @@ pub struct Served {
     pub chat_template: Option<ChatTemplate>,
     /// How cloze exams are scored; none where they cannot be.
     pub cloze: Option<Rung>,
+    /// Likeliest tokens that are told at a place, where letters are sought among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top: Option<usize>,
+    /// Whether cloze exams are put as chats and their first token is read: another measure by another name.
+    #[serde(skip_serializing_if = "is_false")]
+    pub reads_first_token: bool,
     /// Why they cannot be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_scores: Option<String>,
@@ -75,6 +88,52 @@ pub struct Served {
     pub letters: BTreeMap<String, Vec<u32>>,
     /// Servers of this model that share the work.
     pub replicas: usize,
+    /// USD a million tokens, where it was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// What answered in earlier sittings, where that was another server or model and it was accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Identity>,
+    /// Whether another server or model may go on with the run.
+    #[serde(skip)]
+    pub accepts_drift: bool,
+    /// The scores of the handshake's prompts, by which the server is known again.
+    #[serde(skip)]
+    pub known_scores: Vec<f32>,
+}
+
+/// What may not change in a run: which server, which model.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    pub kind: Kind,
+    pub version: Option<String>,
+    pub model: String,
+    pub root: Option<String>,
+    pub context: Option<usize>,
+    pub quantization: Option<String>,
+    pub cloze: Option<Rung>,
+    pub fingerprint: Option<String>,
+}
+
+impl Identity {
+    /// What differs, by name and with both values; fingerprints are not looked at. None where it is the same.
+    pub fn changed(&self, now: &Identity) -> Option<String> {
+        let fields = |identity: &Identity| serde_json::to_value(identity).unwrap_or_default();
+        let (before, now) = (fields(self), fields(now));
+        let names = before.as_object()?.keys().filter(|name| *name != "fingerprint");
+        let changed = names.filter(|name| before[*name] != now[*name]);
+        let told: Vec<String> = changed
+            .map(|name| format!("{name} was {}, is now {}", before[name], now[name]))
+            .collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+}
+
+// Serde hands on a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl Served {
@@ -87,10 +146,49 @@ impl Served {
         format!("{}{version}", self.kind.facts().title)
     }
 
+    pub fn identity(&self) -> Identity {
+        Identity {
+            kind: self.kind,
+            version: self.version.clone(),
+            model: self.model.clone(),
+            root: self.root.clone(),
+            context: self.context,
+            quantization: self.quantization.clone(),
+            cloze: self.cloze,
+            fingerprint: self.fingerprint.clone(),
+        }
+    }
+
+    /// The same, without what moves no answer: where it listens, how it is asked, what trials found. Hosted servers change
+    /// their builds at will: that is counted, and refuses nothing.
+    pub(in crate::engine) fn of_answers(&self) -> Served {
+        Served {
+            url: String::new(),
+            asked: String::new(),
+            slots: None,
+            replicas: 0,
+            between_methods: None,
+            no_scores: None,
+            seeds: Seeds::default(),
+            unmet: Vec::new(),
+            price: None,
+            earlier: Vec::new(),
+            fingerprint: self.fingerprint.clone().filter(|_| !self.kind.facts().is_hosted),
+            ..self.clone()
+        }
+    }
+
     /// The findings that a person should know before the first question.
     pub fn findings(&self) -> Vec<String> {
         let mut findings = vec![format!("{} · {} · {}", self.title(), self.model, self.url)];
         findings.push(match (self.cloze, &self.no_scores) {
+            (Some(Rung::Partial), _) => format!(
+                "cloze: bounded (of letters beyond the {} likeliest tokens only a bound is known; such rows are flagged)",
+                self.top.unwrap_or_default()
+            ),
+            _ if self.reads_first_token => {
+                "chat_first_token in place of cloze: the first token of a chat's answer, another measure".to_owned()
+            }
             (Some(rung), _) => {
                 let apart = self.between_methods.map_or_else(String::new, |apart| {
                     format!(", within {apart:.1e} of another way on two prompts")

@@ -11,6 +11,10 @@ use serde_json::Value;
 pub struct Answer {
     pub choices: Vec<Choice>,
     pub usage: Option<Usage>,
+    pub id: Option<String>,
+    /// Who computed it, as the server names it.
+    pub model: Option<String>,
+    pub provider: Option<String>,
     pub system_fingerprint: Option<String>,
     /// A refusal in place of an answer, or in the middle of a stream.
     pub error: Option<Value>,
@@ -39,13 +43,34 @@ pub struct Turn {
 pub struct Usage {
     pub prompt_tokens: Option<u64>,
     pub completion_tokens: Option<u64>,
-    pub prompt_tokens_details: Option<PromptTokens>,
+    prompt_tokens_details: Option<Details>,
+    completion_tokens_details: Option<Details>,
+    /// USD, where the server keeps the account.
+    pub cost: Option<f64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct PromptTokens {
-    pub cached_tokens: Option<u64>,
+struct Details {
+    cached_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+}
+
+impl Usage {
+    pub fn counts(&self) -> crate::record::Usage {
+        crate::record::Usage {
+            prompt: self.prompt_tokens,
+            cached: self
+                .prompt_tokens_details
+                .as_ref()
+                .and_then(|details| details.cached_tokens),
+            completion: self.completion_tokens,
+            reasoning: self
+                .completion_tokens_details
+                .as_ref()
+                .and_then(|details| details.reasoning_tokens),
+        }
+    }
 }
 
 /// Log-probabilities as chats have them (`content`), or as completions have them (the other fields).

@@ -6,7 +6,7 @@ use markbook::export::{self, Extra, Options as ExportOptions, Target};
 use markbook::extract::Rule;
 use markbook::import::{Options, parse_map};
 use markbook::parquet::{Order, write_records};
-use markbook::record::{Finish, INVALID, Record};
+use markbook::record::{Finish, INVALID, Record, ServedBy};
 use markbook::trace::Trace;
 use serde_json::{Value, json};
 
@@ -85,6 +85,12 @@ fn hard_records() -> Vec<Record> {
             Vec::new()
         },
         seconds: 0.1,
+        served: Some(Box::new(ServedBy {
+            replica: "gpu1:8000".to_owned(),
+            request_id: Some((*text).to_owned()),
+            tries: 1,
+            ..ServedBy::default()
+        })),
     };
     HARD.iter().enumerate().map(record).collect()
 }

@@ -20,6 +20,10 @@ pub enum Fault {
     NoFinish,
     /// Something that is no JSON.
     Garbage,
+    /// So many bytes of the answer, then nothing, for so long.
+    Silent(usize, Duration),
+    /// A stream with these lines in place of the answer.
+    Stream(Vec<String>),
 }
 
 /// How the server differs from a faultless one.
@@ -38,6 +42,8 @@ pub struct Ways {
     pub version: &'static str,
     /// A stream goes out byte by byte.
     pub byte_by_byte: bool,
+    /// Likeliest tokens that it tells at most; 0 is twenty.
+    pub most_told: usize,
 }
 
 /// Decides which fault a completion request meets, by its number from 0; handshakes are counted too.
@@ -50,6 +56,16 @@ pub struct StandIn {
     /// Headers of all requests.
     pub heads: Arc<Mutex<Vec<String>>>,
     is_open: Arc<AtomicBool>,
+    build: Arc<Build>,
+}
+
+/// What changes when the server is started anew.
+#[derive(Debug, Default)]
+struct Build {
+    /// Changes its fingerprint.
+    settings: AtomicUsize,
+    /// Changes its version too.
+    version: AtomicUsize,
 }
 
 impl StandIn {
@@ -64,11 +80,13 @@ impl StandIn {
             requests: Arc::default(),
             heads: Arc::default(),
             is_open: Arc::new(AtomicBool::new(true)),
+            build: Arc::default(),
         };
-        let (requests, heads, is_open) = (
+        let (requests, heads, is_open, build) = (
             Arc::clone(&server.requests),
             Arc::clone(&server.heads),
             Arc::clone(&server.is_open),
+            Arc::clone(&server.build),
         );
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -77,10 +95,10 @@ impl StandIn {
                     // A server that is gone: nothing is read, nothing is said.
                     continue;
                 }
-                let (ways, plan) = (ways.clone(), Arc::clone(&plan));
+                let (ways, plan, build) = (ways.clone(), Arc::clone(&plan), Arc::clone(&build));
                 let (requests, heads, is_open) = (Arc::clone(&requests), Arc::clone(&heads), Arc::clone(&is_open));
                 std::thread::spawn(move || {
-                    let _ = serve(stream, &ways, plan.as_ref(), (&requests, &heads, &is_open));
+                    let _ = serve(stream, (&ways, &build), plan.as_ref(), (&requests, &heads, &is_open));
                 });
             }
         });
@@ -101,6 +119,12 @@ impl StandIn {
         });
     }
 
+    /// Is another build from now on: other settings, or another version too.
+    pub fn renew(&self, version: bool) {
+        self.build.settings.fetch_add(1, Ordering::SeqCst);
+        self.build.version.fetch_add(usize::from(version), Ordering::SeqCst);
+    }
+
     pub fn count(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
@@ -108,7 +132,7 @@ impl StandIn {
 
 fn serve(
     stream: TcpStream,
-    ways: &Ways,
+    (ways, build): (&Ways, &Build),
     plan: &Plan,
     (requests, heads, is_open): (&AtomicUsize, &Mutex<Vec<String>>, &AtomicBool),
 ) -> std::io::Result<()> {
@@ -146,11 +170,18 @@ fn serve(
         let whole = match &fault {
             Some(Fault::Status(status, headers, text)) => response(*status, headers, text),
             Some(Fault::Garbage) => response(200, &[], "{\"choices\": [{"),
-            _ => answer(path, &body, ways, matches!(fault, Some(Fault::NoFinish))),
+            Some(Fault::Stream(lines)) => chunked(lines),
+            _ => answer(path, &body, (ways, build), matches!(fault, Some(Fault::NoFinish))),
         };
         match fault {
             Some(Fault::Cut(bytes)) => {
                 stream.write_all(&whole[..bytes.min(whole.len())])?;
+                return Ok(());
+            }
+            Some(Fault::Silent(bytes, how_long)) => {
+                stream.write_all(&whole[..bytes.min(whole.len())])?;
+                stream.flush()?;
+                std::thread::sleep(how_long);
                 return Ok(());
             }
             _ if ways.byte_by_byte => {
@@ -212,7 +243,7 @@ pub fn written(prompt: &str, seed: i64) -> String {
     )
 }
 
-fn answer(path: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8> {
+fn answer(path: &str, body: &Value, (ways, build): (&Ways, &Build), never_ends: bool) -> Vec<u8> {
     let ok = |value: Value| response(200, &[], &value.to_string());
     if path.ends_with("/models") {
         return ok(
@@ -221,6 +252,10 @@ fn answer(path: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8> {
     }
     if path.ends_with("/version") {
         let version = if ways.version.is_empty() { "1.0" } else { ways.version };
+        let version = match build.version.load(Ordering::SeqCst) {
+            0 => version.to_owned(),
+            build => format!("{version}+{build}"),
+        };
         return ok(json!({"version": version}));
     }
     let text = |name: &str| body[name].as_str().unwrap_or_default();
@@ -236,7 +271,7 @@ fn answer(path: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8> {
         let chat = turns
             .and_then(|turns| turns.last())
             .and_then(|turn| turn["content"].as_str());
-        return streamed(chat.unwrap_or(prompt), body, ways, never_ends);
+        return streamed(chat.unwrap_or(prompt), body, (ways, build), never_ends);
     }
     let lp = |token: u32| if ways.processed { 0.0 } else { logprob(prompt, token) };
     let usage = json!({"prompt_tokens": tokens(prompt).len(), "completion_tokens": 1});
@@ -269,6 +304,16 @@ fn answer(path: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8> {
         top.insert("token_id:7".into(), -0.5);
         return choice(json!({"tokens": ["token_id:7"], "token_logprobs": [-0.5], "top_logprobs": [top]}));
     }
+    let most = if ways.most_told == 0 { 20 } else { ways.most_told };
+    let wanted = body["logprobs"].as_u64().unwrap_or(0) as usize;
+    if wanted > most {
+        let said = json!({"error": {"message": format!("logprobs must be at most {most}"), "param": "logprobs"}});
+        return response(400, &[], &said.to_string());
+    }
+    if wanted > 1 {
+        let top: BTreeMap<String, f64> = likeliest(prompt).into_iter().take(wanted).collect();
+        return choice(json!({"tokens": [" zebra"], "token_logprobs": [-0.5], "top_logprobs": [top]}));
+    }
     let forced = body["logit_bias"]
         .as_object()
         .and_then(|bias| bias.keys().next())
@@ -279,13 +324,36 @@ fn answer(path: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8> {
     )
 }
 
+/// The tokens after a prompt, the likeliest first: the ten letters among those that nobody asked for.
+pub fn likeliest(prompt: &str) -> Vec<(String, f64)> {
+    let letters = (b'A'..=b'J').map(|letter| {
+        let text = format!(" {}", char::from(letter));
+        let logprob = logprob(prompt, tokens(&text)[0]);
+        (text, logprob)
+    });
+    let others = (0..8).map(|other| (format!("other {other}"), -3.0 - 0.35 * f64::from(other)));
+    let mut all: Vec<(String, f64)> = letters.chain(others).chain([(" zebra".to_owned(), -0.5)]).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// A stream of lines, as they are.
+fn chunked(lines: &[String]) -> Vec<u8> {
+    let mut out = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    for line in lines {
+        out.extend(format!("{:x}\r\n{line}\n\n\r\n", line.len() + 2).into_bytes());
+    }
+    out.extend(b"0\r\n\r\n");
+    out
+}
+
 /// The text before a token of a prompt.
 fn before(prompt: &str, all: &[u32], at: usize) -> String {
     let bytes: usize = all[..at].iter().map(|token| if *token >= 1000 { 2 } else { 1 }).sum();
     prompt[..bytes].to_owned()
 }
 
-fn streamed(prompt: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8> {
+fn streamed(prompt: &str, body: &Value, (ways, build): (&Ways, &Build), never_ends: bool) -> Vec<u8> {
     static DRAWN: AtomicUsize = AtomicUsize::new(0);
     let seed = match () {
         () if ways.ignores_seed => 100 + DRAWN.fetch_add(1, Ordering::SeqCst) as i64,
@@ -329,9 +397,10 @@ fn streamed(prompt: &str, body: &Value, ways: &Ways, never_ends: bool) -> Vec<u8
             json!({"choices": [{"text": "", "finish_reason": "stop", "stop_reason": stop}]})
         ));
         let usage = json!({"prompt_tokens": tokens(prompt).len(), "completion_tokens": text.split(' ').count()});
+        let fingerprint = format!("stand-in-{}", build.settings.load(Ordering::SeqCst));
         push(&format!(
             "data: {}\n\n",
-            json!({"choices": [], "usage": usage, "system_fingerprint": "stand-in-1"})
+            json!({"choices": [], "usage": usage, "system_fingerprint": fingerprint, "model": "stand-in"})
         ));
     }
     push("data: [DONE]\n\n");

@@ -393,7 +393,7 @@ impl Measuring<'_> {
                     measured.rows = measured.rows.max(pulse.in_flight);
                     gauge.look();
                 }
-                Event::Progress { .. } | Event::Completed { .. } | Event::Waiting { .. } => {}
+                Event::Progress { .. } | Event::Completed { .. } | Event::Waiting { .. } | Event::Noted { .. } => {}
             }
             let has_begun = measured.answers > 0 || measured.rows > 0;
             if has_begun && watch.begun().elapsed() > budget {
