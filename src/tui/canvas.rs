@@ -2,12 +2,17 @@
 //! whatever the size of the terminal was believed to be.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Margin, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::merge::MergeStrategy;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{
     Block, Borders, Clear, Scrollbar, ScrollbarOrientation, ScrollbarState, StatefulWidget, Widget,
 };
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::safe::one_line;
 
 use super::passage::Laid;
 use super::strip::Strip;
@@ -209,27 +214,73 @@ impl<'b, 't> Canvas<'b, 't> {
         Clear.render(self.area, self.buffer);
     }
 
-    /// Draws a frame with a title, and a remark at the lower right; gives back the room inside.
+    /// Draws a pane's head, a rule with a title and at its right end a remark, and the wall to what stands left of it;
+    /// gives back the room inside. Where the keys go the rule is heavy.
     pub fn frame(&mut self, title: &str, remark: &str) -> Canvas<'_, 't> {
-        let (line, role) = if self.focused {
-            (Role::Focus, Role::Focus)
+        let (area, focused) = (self.area, self.focused);
+        if area.is_empty() {
+            return self.at(area);
+        }
+        let [whole, begins, ends] = if focused {
+            ["━", "╺", "╸"]
         } else {
-            (Role::Border, Role::Title)
+            ["─", "╶", "╴"]
         };
-        let line = self.theme.style(line).remove_modifier(Modifier::REVERSED);
+        let has_wall = area.x > 0;
+        if has_wall {
+            let goes_on = area.y > 0 && self.has_wall(area.x, area.y - 1);
+            self.edge(area.x, area.y, if goes_on { "│" } else { "╷" }, Role::Border);
+            (area.y + 1..area.bottom()).for_each(|y| self.edge(area.x, y, "│", Role::Border));
+        }
+        let role = if focused { Role::Focus } else { Role::Border };
+        self.edge(area.x, area.y, if has_wall { begins } else { whole }, role);
+        (area.x + 1..area.right()).for_each(|x| self.edge(x, area.y, whole, role));
+        self.edge(area.right(), area.y, ends, role);
+        let room = self.width().saturating_sub(4);
+        let title = one_line(title, room, self.theme.ascii);
+        let left = room.saturating_sub(title.width() + 3);
+        if !title.is_empty() {
+            let line = self.strip().put(format!(" {title} "), Role::Title).line();
+            self.put(0, 1, &line);
+        }
+        if !remark.is_empty() && remark.width() <= left {
+            let column = self.width() - remark.width() - 3;
+            let line = self.strip().dim(format!(" {remark} ")).line();
+            self.put(0, column, &line);
+        }
+        self.at(inside(area)).focus(focused)
+    }
+
+    fn has_wall(&self, x: u16, y: u16) -> bool {
+        let cell = self.buffer.cell((x, y));
+        cell.is_some_and(|cell| matches!(cell.symbol(), "│" | "├" | "┼" | "┤" | "┝" | "┥" | "┿"))
+    }
+
+    /// A piece of a rule or a wall, joined with what stands there already.
+    fn edge(&mut self, x: u16, y: u16, symbol: &str, role: Role) {
+        let style = self.theme.style(role);
+        if let Some(cell) = self.buffer.cell_mut((x, y)) {
+            let is_joint = !matches!(cell.symbol(), " " | "─" | "━");
+            cell.merge_symbol(symbol, MergeStrategy::Exact);
+            if !(is_joint && cell.modifier.contains(Modifier::BOLD)) {
+                cell.set_style(style);
+            }
+        }
+    }
+
+    /// Draws walls all around what stands above something else.
+    fn boxed(&mut self, title: &str, remark: &str) {
+        let line = self.theme.style(Role::Focus);
         let mut block = Block::new().borders(Borders::ALL).border_style(line);
         if !title.is_empty() {
-            let title = Span::styled(title.to_owned(), self.theme.style(role));
+            let title = Span::styled(title.to_owned(), self.theme.style(Role::Focus));
             block = block.title(Line::from(vec![Span::styled("─ ", line), title, Span::raw(" ")]));
         }
         if !remark.is_empty() {
             let remark = Span::styled(format!(" {remark} "), self.theme.style(Role::Dim));
             block = block.title_bottom(Line::from(remark).right_aligned());
         }
-        let inner = block.inner(self.area);
         block.render(self.area, self.buffer);
-        let focused = self.focused;
-        self.at(inner).focus(focused)
     }
 
     /// A frame of at most this size in the middle, above what is drawn already.
@@ -240,21 +291,34 @@ impl<'b, 't> Canvas<'b, 't> {
 
     /// A frame above what is drawn already.
     pub fn window_at(&mut self, place: Rect, title: &str, remark: &str) -> Canvas<'_, 't> {
-        let mut canvas = Canvas {
-            area: place.intersection(self.area),
-            buffer: self.buffer,
-            theme: self.theme,
-            focused: true,
-        };
+        let mut canvas = self.at(place).focus(true);
         canvas.clear();
-        let inner = canvas.frame(title, remark).area;
-        Canvas { area: inner, ..canvas }.padded()
+        canvas.boxed(title, remark);
+        let area = canvas.area.inner(Margin::new(1, 1));
+        Canvas { area, ..canvas }.padded()
     }
 
     /// Replaces drawing characters where the terminal may have none.
     pub fn finish(&mut self) {
         self.theme.finish(self.buffer);
     }
+}
+
+/// The room inside a frame: below its head, right of its wall.
+pub fn inside(area: Rect) -> Rect {
+    let (wall, head) = (u16::from(area.x > 0).min(area.width), area.height.min(1));
+    Rect {
+        x: area.x + wall,
+        y: area.y + head,
+        width: area.width - wall,
+        height: area.height - head,
+    }
+}
+
+/// Columns and lines that a text has in a frame, with a blank at both sides.
+pub fn text_room(area: Rect) -> (usize, usize) {
+    let inside = inside(area);
+    (usize::from(inside.width.saturating_sub(2)), usize::from(inside.height))
 }
 
 /// A rectangle of at most the given columns and lines in the middle of another.
@@ -300,6 +364,32 @@ mod tests {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 10, 4));
         let mut canvas = Canvas::new(&mut buffer, Rect::new(0, 0, 10, 4), &Theme::PLAIN);
         assert_eq!(canvas.at(Rect::new(8, 1, 9, 9)).area(), Rect::new(8, 1, 2, 3));
-        assert_eq!(canvas.frame("t", "").padded().area(), Rect::new(2, 1, 6, 2));
+        assert_eq!(canvas.frame("t", "").padded().area(), Rect::new(1, 1, 8, 3));
+    }
+
+    #[test]
+    fn neighbours_share_one_wall_and_every_rule_meets_it() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 16, 6));
+        let mut canvas = Canvas::new(&mut buffer, Rect::new(0, 0, 16, 6), &Theme::PLAIN);
+        for (x, y, focused) in [(8, 0, false), (8, 3, true), (0, 0, false), (0, 2, false), (0, 3, false)] {
+            let place = Rect::new(x, y, 8, if x > 0 { 3 } else { 6 - y });
+            let mut place = canvas.at(place).focus(focused);
+            assert_eq!(
+                place.frame("ab", "").area(),
+                inside(Rect::new(x, y, 8, if x > 0 { 3 } else { 6 - y }))
+            );
+        }
+        let lines: Vec<String> = (0..6)
+            .map(|y| (0..16).map(|x| buffer[(x, y)].symbol()).collect())
+            .collect();
+        let wanted = [
+            "─ ab ───┬ ab ───",
+            "        │       ",
+            "─ ab ───┤       ",
+            "─ ab ───┾ ab ━━━",
+            "        │       ",
+            "        │       ",
+        ];
+        assert_eq!(lines, wanted);
     }
 }

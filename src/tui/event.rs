@@ -7,12 +7,14 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::check::Problem;
 use crate::extract::Rule;
+use crate::figure::Figure;
 use crate::filter::Derived;
 use crate::joined::Run;
 use crate::notes::Notes;
 use crate::run;
 use crate::trace::Trace;
 
+use super::charts::ChartOrder;
 use super::compare::{Paired, Tallied};
 use super::home::Kept;
 use super::runs::Totals;
@@ -36,6 +38,8 @@ pub enum Event {
     RunGone,
     /// An export ended.
     Exported(Result<Exported, Refused>),
+    /// A chart was drawn, or cannot be.
+    Charted(Box<ChartOrder>, Result<Figure, String>),
     /// The runs were counted, exam by exam, in the order in which that was asked.
     RunsCounted(Vec<Totals>),
     /// About how many bytes a row takes in each format, and how many rows the whole questions have.
@@ -72,6 +76,7 @@ pub enum Effect {
     Export(Box<Order>),
     /// Writes pairs of two runs.
     ExportPairs(Box<PairOrder>),
+    Chart(Box<ChartOrder>),
     /// Counts runs, exam by exam.
     CountRuns(Vec<Arc<Trace>>),
     /// Reads every output whose causes and marks are not known.

@@ -3,6 +3,7 @@
 mod app;
 mod browse;
 mod canvas;
+mod charts;
 mod compare;
 mod event;
 mod hands;
@@ -15,7 +16,10 @@ mod overlays;
 mod panes;
 mod passage;
 mod perform;
+mod picture;
 mod reading;
+mod rendered;
+mod room;
 mod runs;
 mod screen;
 mod script;
@@ -160,7 +164,7 @@ impl Exit {
 /// When the terminal cannot be used.
 pub fn home(list: fn() -> Vec<Kept>, told: Option<String>, options: Options) -> Result<Exit> {
     let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
-    let theme = Theme::new(options.color, options.shade, options.ascii);
+    let theme = Theme::of_terminal(options.color, options.shade, options.ascii);
     let app = App::home(theme, size, &options, told);
     let (sender, receiver) = channel();
     let tell = sender.clone();
@@ -181,7 +185,7 @@ pub fn home(list: fn() -> Vec<Kept>, told: Option<String>, options: Options) -> 
 /// When the traces cannot be opened, or the terminal cannot be used.
 pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
     let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
-    let theme = Theme::new(options.color, options.shade, options.ascii);
+    let theme = Theme::of_terminal(options.color, options.shade, options.ascii);
     let app = App::browse(theme, size, &options);
     let (sender, receiver) = channel();
     let stamp = Arc::new(AtomicU64::new(0));
@@ -211,7 +215,11 @@ pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
 /// When the terminal cannot be used.
 pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Stop, options: Options) -> Result<Exit> {
     let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
-    let app = App::live(Theme::new(options.color, options.shade, options.ascii), size, &options);
+    let app = App::live(
+        Theme::of_terminal(options.color, options.shade, options.ascii),
+        size,
+        &options,
+    );
     let (sender, receiver) = channel();
     let (tell, unheard) = (sender.clone(), Arc::new(AtomicUsize::new(0)));
     let waiting = Arc::clone(&unheard);

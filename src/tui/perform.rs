@@ -53,6 +53,10 @@ pub fn perform(effect: Effect, hands: &mut impl Perform) {
         Effect::Exit(how) => hands.exit(how),
         Effect::Export(order) => hands.aside(Box::new(move || Event::Exported(export(&order)))),
         Effect::ExportPairs(order) => hands.aside(Box::new(move || Event::Exported(export_pairs(&order)))),
+        Effect::Chart(order) => hands.aside(Box::new(move || {
+            let figure = order.draw();
+            Event::Charted(order, figure)
+        })),
         Effect::CountRuns(runs) => hands.aside(Box::new(move || {
             Event::RunsCounted(runs.iter().map(Runs::count).collect())
         })),

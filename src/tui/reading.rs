@@ -1,16 +1,17 @@
 //! How an output was read: the match, the cause where there is none, the loop at its end.
 
-use std::ops::Range;
-
 use crate::diagnose::{Answer, Diagnosis, Mark, diagnose};
 use crate::extract::Rule;
 use crate::record::Record;
 use crate::trace::Rows;
 
+use super::passage::Lit;
+use super::theme::Outcome;
+
 /// What is lit and said about one output.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    pub matched: Option<Range<usize>>,
+    pub matched: Option<Lit>,
     /// Places where the rule matches.
     pub matches: usize,
     pub diagnosis: Diagnosis,
@@ -28,8 +29,18 @@ impl Reading {
             flags: &flags,
             options: record.options.len(),
         };
+        let read = rule.read(text);
+        let is_right = match read.pick == Some(record.pick.as_str()) {
+            true => record.correct,
+            false => read.pick == Some(record.answer.as_str()),
+        };
+        let outcome = Outcome::of(read.pick.is_none(), is_right);
         Reading {
-            matched: rule.read(text).found.map(|found| found.whole),
+            matched: read.found.map(|found| Lit {
+                whole: found.whole,
+                letter: found.letter,
+                outcome,
+            }),
             matches: rule.matches(text).len(),
             diagnosis: diagnose(rule, &answer),
         }
@@ -39,6 +50,7 @@ impl Reading {
     pub fn place(&self) -> Option<usize> {
         self.matched
             .as_ref()
+            .map(|lit| &lit.whole)
             .or(self.diagnosis.evidence.as_ref())
             .map(|range| range.start)
     }

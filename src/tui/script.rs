@@ -126,6 +126,13 @@ impl Script {
         }
     }
 
+    /// The screen as an SVG picture.
+    pub fn picture(&self) -> String {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, self.size.0, self.size.1));
+        self.app.draw(&mut buffer);
+        super::picture::svg(&buffer, self.app.theme())
+    }
+
     /// Types keys: `iclaw<enter>jj<enter>`.
     pub fn keys(&mut self, keys: &str) -> &mut Script {
         for key in keymap::parse(keys) {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::diagnose::Cause;
 use crate::filter::{Agreement, Derived};
-use crate::record::INVALID;
 use crate::stats::{Grouped, Letters, Questions, Sum};
 use crate::trace::{Rows, Trace};
 
@@ -107,17 +106,6 @@ impl Snapshot {
     /// Whether the trace holds rows of several exams.
     pub fn has_several_exams(&self) -> bool {
         self.rows().benchmark.list().len() > 1
-    }
-}
-
-/// What a pick looks like in a table: `C ok`, `F x`, `[invalid]`.
-pub fn pick_text(rows: &Rows, row: u32) -> String {
-    let row = row as usize;
-    let pick = rows.pick.get(row);
-    match (pick == INVALID, rows.correct[row]) {
-        (true, _) => INVALID.to_owned(),
-        (false, true) => format!("{pick} ok"),
-        (false, false) => format!("{pick} x"),
     }
 }
 

@@ -130,7 +130,7 @@ impl<'a> Strip<'a> {
     /// How much of a whole is done.
     pub fn progress_bar(self, done: usize, all: usize, width: usize) -> Strip<'a> {
         let full = (done * width).checked_div(all).unwrap_or(0).min(width);
-        self.put("█".repeat(full), Role::BarFull)
+        self.put("█".repeat(full), Role::Bar)
             .put("░".repeat(width - full), Role::BarEmpty)
     }
 

@@ -18,6 +18,7 @@ use ratatui::DefaultTerminal;
 use ratatui::backend::CrosstermBackend;
 
 use super::event::Event;
+use super::theme::LateAnswer;
 
 /// Set when any thread panics: nothing is drawn from then on, so that the message stays readable.
 static CRASHED: AtomicBool = AtomicBool::new(false);
@@ -135,8 +136,10 @@ pub fn listen() {
     };
     runtime.block_on(async {
         let mut events = EventStream::new();
+        let mut late = LateAnswer::default();
         loop {
             let event = match events.next().await {
+                Some(Ok(crossterm::event::Event::Key(key))) if late.takes(&key) => None,
                 Some(Ok(event)) => event_of(event),
                 Some(Err(_)) | None => Some(Event::Hangup),
             };

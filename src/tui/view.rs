@@ -127,7 +127,7 @@ impl Place {
         };
         flag(self.is_open, "question");
         match self.arrangement {
-            Arrangement::Fitting => {}
+            Arrangement::Lines => {}
             Arrangement::Side => flag(true, "side"),
             Arrangement::Stacked => flag(true, "stacked"),
             Arrangement::One => flag(true, "one"),

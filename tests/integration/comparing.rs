@@ -71,7 +71,7 @@ fn lists_follow_their_key_the_filter_and_the_order() {
     assert!(filtered.contains("in «cat:math»"), "{filtered}");
     let count = |keys: &str| -> usize {
         let screen = screen(keys, LARGE);
-        let title = screen.lines().find(|line| line.contains("─ A ok, B wrong")).unwrap();
+        let title = screen.lines().find(|line| line.contains(" A ok, B wrong")).unwrap();
         let number = title.split("wrong").nth(1).unwrap().trim_start();
         number.split_whitespace().next().unwrap().parse().unwrap()
     };
@@ -138,7 +138,7 @@ fn texts_are_aligned_folded_and_their_prompts_held_against_each_other() {
         screen("p", LARGE)
     );
     let other = screen("l", SMALL);
-    assert!(other.contains("─ B · ") && other.contains("(h: "), "{other}");
+    assert!(other.contains("━ B · ") && other.contains("(h: "), "{other}");
 }
 
 #[test]

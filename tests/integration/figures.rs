@@ -223,7 +223,7 @@ fn check_browse(shape: &Shape, figures: &[Figure]) {
                 None => ("all", format!(" {} {}", figure.accuracy, figure.span())),
             };
             let mut lines = screen.lines().filter(|line| {
-                let mut words = line.trim_start_matches(['│', ' ', '>']).split_whitespace();
+                let mut words = line.trim_start_matches(['│', ' ', '●']).split_whitespace();
                 words.next() == Some(name)
             });
             assert!(
@@ -233,7 +233,7 @@ fn check_browse(shape: &Shape, figures: &[Figure]) {
             );
         }
         if figures.len() > 1 {
-            let line = screen.lines().find(|line| line.contains("│ all ")).unwrap();
+            let line = screen.lines().find(|line| line.starts_with(" all ")).unwrap();
             assert!(line.contains(" - "), "{}: {line}", shape.name);
         }
     }
@@ -581,7 +581,7 @@ fn a_share_of_rows_is_never_drawn_as_an_accuracy() {
         let mut script = Script::open(vec![trace("a", &records)], LARGE, &plain()).unwrap();
         let screen = script.keys(keys).screen();
         assert!(screen.contains(&format!("1 Categories · share {outcome}")), "{screen}");
-        let law = screen.lines().find(|line| line.contains("│ law ")).unwrap();
+        let law = screen.lines().find(|line| line.starts_with(" law ")).unwrap();
         assert!(law.contains(" 60.0 "), "its accuracy stays beside it: {law}");
         assert!(!law.contains('▒') && !law.contains('▓'), "no interval: {law}");
     }

@@ -259,9 +259,7 @@ fn a_question_too_long_for_its_pane_scrolls(case: &Value) {
     };
     let all = seen(script.keys("<tab>"));
     for letter in 'A'..='J' {
-        let is_shown = all
-            .lines()
-            .any(|line| line.contains(&format!(" {letter} ")) && line.starts_with('│'));
+        let is_shown = all.lines().any(|line| line.contains(&format!(" {letter} ")));
         assert!(is_shown, "option {letter} comes into sight");
     }
     assert_eq!(script.keys("<esc>").screen().lines().last(), before.lines().last());
@@ -540,7 +538,7 @@ fn one_of_a_thing_is_one() {
     record.reasoning_chars = 1;
     let mut script = browse(vec![record], LARGE);
     assert!(
-        script.screen().contains("1 row ") && script.screen().contains("1 char "),
+        script.screen().contains("1 row ") && script.screen().contains("· 1 char\n"),
         "{}",
         script.screen()
     );
@@ -584,7 +582,7 @@ fn counts_of_causes_stand_below_each_other() {
         .skip_while(|line| !line.contains("2 Why invalid"))
         .skip(1);
     let ends: Vec<usize> = pane
-        .take_while(|line| !line.starts_with('└'))
+        .take_while(|line| !line.contains("3 Letters"))
         .filter_map(|line| {
             let inside: Vec<char> = line.chars().take(35).collect();
             inside.iter().rposition(char::is_ascii_digit)

@@ -304,7 +304,7 @@ fn small_terminals_show_the_rows_and_say_so() {
 #[test]
 fn marks_tell_without_colour_what_colours_tell() {
     let text = screen("/exam:mmlu_pro<enter>", LARGE);
-    for mark in [" ok ", " x ", INVALID, "!", "* "] {
+    for mark in [" ✓ ", " ✗ ", INVALID, " ! ", "▶ "] {
         assert!(text.contains(mark), "{mark}: {text}");
     }
 }
@@ -375,10 +375,7 @@ fn shared_trace_third_invalid_law_answer_is_nine_keys_away() {
     assert!(list.contains("237 of 60,160 · 214 questions"), "{list}");
     script.keys("jj");
     assert!(
-        script
-            .screen()
-            .lines()
-            .any(|line| line.contains("▶   876  2 [invalid]")),
+        script.screen().lines().any(|line| line.contains("▶   876  2 ! ")),
         "{}",
         script.screen()
     );
@@ -386,7 +383,7 @@ fn shared_trace_third_invalid_law_answer_is_nine_keys_away() {
     let open = script.screen();
     assert!(open.starts_with(" Q876 · law · 3/237"), "{open}");
     assert!(
-        open.contains("─ 2 [invalid]") && open.contains("The carpenter and"),
+        open.contains("━ attempt 2 (0-4) · [invalid]") && open.contains("The carpenter and"),
         "{open}"
     );
     script.resize(SMALL);

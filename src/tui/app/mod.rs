@@ -13,6 +13,7 @@ use ratatui::layout::{Position, Rect};
 use super::Options;
 use super::browse::{self, Browse};
 use super::canvas::Canvas;
+use super::charts::Charts;
 use super::compare::Compare;
 use super::event::{Effect, Event, How};
 use super::home::Home;
@@ -228,6 +229,10 @@ impl App {
         }
     }
 
+    pub fn theme(&self) -> &Theme {
+        &self.shared.theme
+    }
+
     /// Does what a key means on every screen, or on this one.
     fn act(&mut self, action: Action, key: &str) {
         let (screen, shared) = self.top();
@@ -249,6 +254,8 @@ impl App {
             Action::Quit if shared.session.has_home && !Quitting::is_needed(shared) => shared.exit(How::Back),
             Action::Quit | Action::QuitNow => self.quit(),
             Action::Back => self.back(),
+            Action::Render => shared.renders = !shared.renders,
+            Action::Charts => shared.push(Charts::default()),
             Action::Redraw => shared.effect(Effect::Redraw),
             Action::Suspend => shared.effect(Effect::Suspend),
             Action::Mark if !matches!(screen.on(), On::Runs | On::Home) => {

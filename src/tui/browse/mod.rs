@@ -5,7 +5,7 @@ mod draw;
 use ratatui::layout::{Position, Rect};
 
 use super::keymap::{Action, On, Use};
-use super::panes::{Places, Room, categories, letters, preview, rows, why};
+use super::panes::{Contents, Places, Room, categories, letters, preview, rows, why};
 use super::screen::{Mouse, Needs, Screen};
 use super::shared::{Choice, Shared};
 use super::view::Place;
@@ -46,9 +46,9 @@ impl Default for Browse {
 
 /// Where the panes stand.
 pub fn places(area: Rect, shared: &Shared) -> Places {
-    let snapshot = shared.workspace.snapshot.as_deref();
-    let lines = snapshot.map_or(4, |snapshot| categories::entries(snapshot).len());
-    Places::of(area, lines)
+    let (snapshot, selected) = (shared.workspace.snapshot.as_deref(), &shared.workspace.selected);
+    let contents = snapshot.map_or_else(Contents::default, |snapshot| Contents::of(snapshot, selected));
+    Places::of(area, contents)
 }
 
 /// The filter word of each line of a left pane; `None` for the line of all rows.
@@ -163,7 +163,7 @@ impl Browse {
         if let Some(cursor) = self.cursor(pane) {
             let place = [places.categories, places.why, places.letters][pane - 1];
             let count = words(pane, shared).len();
-            cursor.settle(count, usize::from(place.height.saturating_sub(2)));
+            cursor.settle(count, usize::from(place.height.saturating_sub(1)));
             let clicked = line(place).map(|line| cursor.top + line).filter(|at| *at < count);
             if let Some(clicked) = clicked {
                 // A click on a bar adds its filter.

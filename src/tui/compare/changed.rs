@@ -103,7 +103,7 @@ fn marked(lead: &str, a: &str, b: &str, width: usize, theme: &Theme) -> Vec<Laid
         }
         for (sign, text) in [("-", own), ("+", other)] {
             if !text.trim().is_empty() {
-                passage.say(format!("[{sign}{}] ", text.trim()), Role::Evidence);
+                passage.say(format!("[{sign}{}{sign}] ", text.trim()), Role::Strong);
             }
         }
     }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use crate::compare::{Difference, Quadrant};
-use crate::record::{INVALID, Record};
+use crate::record::Record;
 use crate::stats::Interval;
 use crate::text::safe::one_line;
 use crate::text::{count, thousands};
 use crate::trace::Rows;
-use crate::tui::canvas::Canvas;
-use crate::tui::panes::output::verdict;
-use crate::tui::panes::rows::pick_role;
+use crate::tui::canvas::{Canvas, text_room};
+use crate::tui::panes::output::{self, verdict};
+use crate::tui::panes::rows::pick_outcome;
 use crate::tui::panes::{Around, Room};
 use crate::tui::passage::Laid;
 use crate::tui::shelf::Side;
 use crate::tui::strip::Strip;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Outcome, Role, Theme};
 use crate::tui::widgets::Extent;
 use crate::tui::workspace::Workspace;
 
@@ -39,8 +39,8 @@ impl Places {
     fn of(area: Rect, side: Side, categories: usize) -> Places {
         let room = Room::of(area);
         if room == Room::Wide {
-            // A scale stands above the categories, a frame around them.
-            let top = (categories as u16 + 3).min(area.height * 9 / 20).max(11);
+            // A head and a scale stand above the categories.
+            let top = (categories as u16 + 2).min(area.height * 9 / 20).max(11);
             let [title, top, list, texts, _] = Layout::vertical([
                 Constraint::Length(1),
                 Constraint::Length(top),
@@ -85,7 +85,7 @@ impl Places {
 
     /// Lines of pairs that fit into the list.
     pub fn listed(&self) -> usize {
-        usize::from(self.list.height.saturating_sub(3)).max(1)
+        usize::from(self.list.height.saturating_sub(2)).max(1)
     }
 
     pub fn text(&self, side: Side) -> Rect {
@@ -162,11 +162,16 @@ impl Compare {
         };
         let mut inner = canvas.frame("Paired", kind);
         let number = |quadrant| thousands(self.tallied.comparison.overall.counts.get(quadrant));
-        let row = |name: &str, ok: String, wrong: String| format!("  {name:<11}{ok:>8} {wrong:>9}");
+        let row = |name: &str, right: String, wrong: String| format!("  {name:<11}{right:>8} {wrong:>9}");
+        let [right, wrong] = [Outcome::Right, Outcome::Wrong].map(|outcome| inner.theme.outcome(outcome));
         let mut lines = vec![
-            row("", "B ok".to_owned(), "B wrong".to_owned()),
-            row("A ok", number(Quadrant::Both), number(Quadrant::AOnly)),
-            row("A wrong", number(Quadrant::BOnly), number(Quadrant::Neither)),
+            row("", format!("B {right}"), format!("B {wrong}")),
+            row(&format!("A {right}"), number(Quadrant::Both), number(Quadrant::AOnly)),
+            row(
+                &format!("A {wrong}"),
+                number(Quadrant::BOnly),
+                number(Quadrant::Neither),
+            ),
             String::new(),
         ];
         lines.extend(self.verdict().into_iter().map(|line| format!("  {line}")));
@@ -243,7 +248,7 @@ impl Compare {
     fn draw_categories(&self, canvas: &mut Canvas) {
         let categories = self.categories();
         let sort = if self.by_gap { "s sort by name" } else { "s sort by gap" };
-        let fit = canvas.height().saturating_sub(3);
+        let fit = canvas.height().saturating_sub(2);
         let remark = if categories.len() > fit {
             format!("{fit} of {} · 1 scrolls · {sort}", categories.len())
         } else {
@@ -277,7 +282,7 @@ impl Compare {
         };
         let remark = format!("{place}Tab: A only / B only / changed pick");
         let mut inner = canvas.frame(&title, &remark);
-        let (pick, group) = if inner.width() >= 90 { (12, 14) } else { (9, 11) };
+        let (pick, group) = if inner.width() >= 90 { (6, 16) } else { (5, 11) };
         let header = format!(
             "    {:>6} {:<group$} {:<4} {:<pick$} {:<pick$} question",
             "qid", "cat", "key", "A", "B"
@@ -348,20 +353,19 @@ impl Compare {
             };
             let extent = Extent {
                 lines: lines.len(),
-                height: place.height().saturating_sub(2),
+                height: place.height().saturating_sub(1),
             };
             let from = self.reading.scroll(side).unwrap_or(from).min(extent.last());
-            let title = self.text_title(side, record, records[1 - side as usize]);
+            let title = self.text_title(side, record, (records[1 - side as usize], place.theme));
             let hint = if place.width() >= 76 { title.1 } else { String::new() };
-            let room = place.width().saturating_sub(6);
-            let title = one_line(&format!("{}{hint}", title.0), room, place.theme.ascii);
+            let title = format!("{}{hint}", title.0);
             place.frame(&title, &extent.share(from)).padded().laid(lines, from);
         }
     }
 
-    /// `A · F ok · 276 chars`, and the other's pick for screens that show one text.
-    fn text_title(&self, side: Side, record: &Record, other: Option<&Result<Arc<Record>, String>>) -> (String, String) {
-        let (said, _) = verdict(record, false);
+    /// `A · F ✓ · 276 chars`, and the other's pick for screens that show one text.
+    fn text_title(&self, side: Side, record: &Record, (other, theme): (Other, &Theme)) -> (String, String) {
+        let (said, _) = verdict(record, theme);
         let what = if self.reading.prompts {
             format!("prompt, {}", count(record.prompt.chars().count(), "char"))
         } else {
@@ -386,14 +390,14 @@ impl Compare {
         let a = around.workspace.record(x)?.as_deref().ok()?;
         let b = self.record_of_b(y)?.as_deref().ok()?;
         let place = if places.a.height > 0 { places.a } else { places.b };
-        let size = (
-            usize::from(place.width.saturating_sub(4)),
-            usize::from(place.height.saturating_sub(2)),
-        );
+        let size = text_room(place);
         let rules = (&around.workspace.rule, &self.rule_of_b);
         Some(self.reading.lay((a, b), rules, size, around))
     }
 }
+
+/// The record of the other run, as far as it is read.
+type Other<'a> = Option<&'a Result<Arc<Record>, String>>;
 
 /// Columns before the bars.
 const LEAD: usize = 24;
@@ -409,11 +413,11 @@ fn chance(p: f64, log10_p: f64) -> String {
     }
 }
 
+/// A difference whose interval leaves out zero is seen first.
 fn role_of(part: &Difference) -> Role {
     match part.interval().map(Interval::limits) {
-        Some((low, _)) if low > 0.0 => Role::Correct,
-        Some((_, high)) if high < 0.0 => Role::Wrong,
-        _ => Role::Plain,
+        Some((low, high)) if low > 0.0 || high < 0.0 => Role::Strong,
+        _ => Role::Dim,
     }
 }
 
@@ -449,12 +453,5 @@ fn plot(part: &Difference, scale: usize, width: usize) -> String {
 }
 
 fn put_pick<'t>(strip: Strip<'t>, rows: &Rows, row: usize, width: usize) -> Strip<'t> {
-    let pick = rows.pick.get(row);
-    let text = match (pick == INVALID, rows.correct[row]) {
-        (true, _) => INVALID.to_owned(),
-        (false, true) => format!("{pick} ok"),
-        (false, false) if width > 9 => format!("{pick} wrong"),
-        (false, false) => format!("{pick} x"),
-    };
-    strip.field(&text, width, pick_role(rows, row)).text(" ")
+    output::put_pick(strip, rows.pick.get(row), pick_outcome(rows, row), width).text(" ")
 }

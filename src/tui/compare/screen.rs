@@ -99,7 +99,7 @@ impl Compare {
         };
         let extent = Extent {
             lines: lines.len(),
-            height: usize::from(places.text(self.side).height.saturating_sub(2)),
+            height: usize::from(places.text(self.side).height.saturating_sub(1)),
         };
         let now = self.reading.scroll(self.side).unwrap_or(from).min(extent.last());
         self.reading.scroll_to(self.side, to(extent, now));

@@ -95,6 +95,7 @@ impl Reading {
             size,
             folds: self.folds,
             find: around.find,
+            renders: around.renders,
         };
         let first = output::lay(a, &Read::of(a, rules.0), view, theme);
         let shared = common_beginning(&a.reasoning, &b.reasoning);
@@ -184,7 +185,7 @@ impl Page<'_> {
         if text.is_empty() {
             return self.mark(if self.theme.ascii { "-" } else { "∅" }, Role::Mark);
         }
-        let role = if hunk.is_equal { Role::Dim } else { Role::Evidence };
+        let role = if hunk.is_equal { Role::Dim } else { Role::Strong };
         let mut lines = self.mark(text.trim_end(), role);
         if hunk.is_equal && self.folds && lines.len() > 3 {
             let left_out = count(lines.len() - 2, "equal line");

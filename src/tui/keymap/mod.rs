@@ -23,6 +23,8 @@ pub enum On {
     Runs,
     /// What can be opened: own runs, files, the demo.
     Home,
+    /// Charts of the rows of the view.
+    Charts,
 }
 
 impl On {
@@ -36,6 +38,7 @@ impl On {
             On::Lab => "Regex lab",
             On::Runs => "Runs",
             On::Home => "Home",
+            On::Charts => "Charts",
         }
     }
 }
@@ -93,6 +96,11 @@ pub enum Action {
     /// Hides key and picks until the person has answered.
     Blind,
     Why,
+    /// Shows mark-up as what it means, or texts as they are.
+    Render,
+    Charts,
+    /// Of several exams in one view, the next one.
+    NextExam,
     /// Opens the regex lab, or its line.
     OpenLab,
     /// Offers the runs to compare with.

@@ -1,13 +1,13 @@
 //! The keys: each said once, with what it does on which screens. In the order of the key line; the help groups them.
 
-use super::On::{self, Browse, Compare, Exam, Home, Lab, Live, Question, Runs};
+use super::On::{self, Browse, Charts, Compare, Exam, Home, Lab, Live, Question, Runs};
 use super::{Action, Group, Key, Use};
 
-pub const ALL: [On; 8] = [Home, Runs, Browse, Question, Live, Exam, Compare, Lab];
-const SLICED: [On; 6] = [Browse, Question, Live, Exam, Compare, Lab];
-const FILTERED: [On; 4] = [Browse, Live, Exam, Lab];
-const ONE_RUN: [On; 5] = [Browse, Question, Live, Exam, Lab];
-const LISTS: [On; 7] = [Home, Runs, Browse, Live, Exam, Compare, Lab];
+pub const ALL: [On; 9] = [Home, Runs, Browse, Question, Charts, Live, Exam, Compare, Lab];
+const SLICED: [On; 7] = [Browse, Question, Charts, Live, Exam, Compare, Lab];
+const FILTERED: [On; 5] = [Browse, Charts, Live, Exam, Lab];
+const ONE_RUN: [On; 6] = [Browse, Question, Charts, Live, Exam, Lab];
+const LISTS: [On; 8] = [Home, Runs, Browse, Charts, Live, Exam, Compare, Lab];
 const READING: [On; 4] = [Browse, Question, Compare, Lab];
 const SEARCHED: [On; 3] = [Browse, Question, Compare];
 const ROWS: [On; 2] = [Browse, Question];
@@ -35,12 +35,14 @@ keys! {
         [Question] Left "/l attempt", "previous attempt";
         [Compare] Left "/l A/B", "the text of A: in focus, or on small screens in sight";
         [Browse] Left "", "show the question from further left";
-        [Runs] Left "", "in the table: the run before",
+        [Runs] Left "", "in the table: the run before";
+        [Charts] Left "", "the column to the left",
     ["l", "→"] Move, "right output scroll":
         [Question] Right "", "next attempt";
         [Compare] Right "", "the text of B";
         [Browse] Right "", "show the question from further right";
-        [Runs] Right "", "in the table: the next run",
+        [Runs] Right "", "in the table: the next run";
+        [Charts] Right "", "the column to the right",
     ["j", "↓"] Move, "":
         [Question] Down "/k scroll", "scroll down";
         LISTS Down "", "down",
@@ -57,6 +59,7 @@ keys! {
         [Compare] PreviousRow "", "previous pair that only one run has right",
     ["Tab"] Move, "focus window list options":
         [Live] NextPane "other exam", "go to the other exam";
+        [Charts] NextPane "next chart", "next chart";
         [Lab] NextPane "what flips", "next way of flipping";
         [Compare] NextPane "quadrant", "next list: A only, B only, changed pick";
         [Runs] NextPane "table", "the runs as a list, or side by side as a table by category";
@@ -69,6 +72,7 @@ keys! {
         [Browse] Open "open", "open the question; on panes 1 to 3 filter by the line";
         [Exam] Open "open", "open this answer; one that is being written is watched";
         [Lab] Open "open", "open the question";
+        [Charts] Open "filter", "filter by the row or the cell under the cursor";
         [Compare] Open "", "open the question, with all attempts of A; on the categories filter",
     ["F"] Read, "pause hold newest tail watch":
         WORKING Follow "follow", "hold the feed, or let the newest answer stay on top";
@@ -85,9 +89,12 @@ keys! {
     [">", "."] Read, "share speed":
         [Live] More "", "give this exam a larger share of compute",
     ["z"] Read, "loop expand collapse":
-        [Question] Fold "fold", "fold or unfold loops and the text after the match";
+        [Question] Fold "fold", "fold or unfold thinking, loops and the text after the match";
         [Compare] Fold "", "fold or unfold what is equal";
         [Browse] Fold "", "fold or unfold loops in the preview",
+    ["t"] Read, "render latex markdown math raw plain table":
+        [Question] Render "render", "mark-up as what it means (formulas, bold, tables, code), or the text as it is";
+        [Browse, Compare] Render "", "mark-up as what it means (formulas, bold, tables, code), or the text as it is",
     ["="] Read, "layout columns split diff difference":
         [Question] Arrange "side/one", "outputs side by side, stacked, or one";
         [Compare] Arrange "align", "the same words on the same lines, what differs lit",
@@ -97,7 +104,8 @@ keys! {
     ["X"] Compare, "exchange":
         [Compare] Swap "swap A/B", "A and B change places",
     ["x"] Compare, "differ wording":
-        [Compare] Changed "", "the questions that are not the same in both runs",
+        [Compare] Changed "", "the questions that are not the same in both runs";
+        [Charts] NextExam "", "of several exams the next one",
     ["/"] Rows, "search find query where look grep":
         FILTERED Filter "filter", "filter line: words choose rows as you type";
         [Question, Compare] Find "find", "find on this screen",
@@ -117,6 +125,10 @@ keys! {
         [Browse] Attempts "attempts", "one row an attempt, or one row a question",
     ["d"] Compare, "diff versus runs":
         [Browse, Compare] CompareWith "compare", "compare with another run: choose which",
+    ["v"] Read, "plot figure confusion letters calibration lengths seeds course":
+        [Browse] Charts "charts", "charts of these rows: letters, calibration, lengths, seeds, the course of the run";
+        [Question] Charts "", "charts of these rows: letters, calibration, lengths, seeds, the course of the run";
+        [Charts] NextPane "", "next chart",
     ["m"] Mark, "bookmark star flag tag":
         [Question] Mark "mark", "mark or unmark this row";
         [Browse, Compare, Lab] Mark "", "mark or unmark this row",
@@ -142,6 +154,7 @@ keys! {
         [Question] Digit "", "go to an attempt";
         [Browse] Digit "", "go to a pane";
         [Live] Digit "", "go to an exam";
+        [Charts] Digit "", "go to a chart";
         [Compare] Digit "", "go to the categories, or to the pairs",
     ["n"] Read, "search again":
         SEARCHED FindNext "", "next found place; nothing searched: match or evidence",
@@ -183,6 +196,7 @@ keys! {
     ["q"] File, "exit close leave stop":
         READING Quit "quit", "back; at the top quit";
         [Home, Runs] Quit "quit", "quit";
+        [Charts] Quit "quit", "back; at the top quit";
         WORKING Quit "quit", "quit; asks while a run is at work",
     ["Q", "^c"] File, "exit close leave":
         ALL QuitNow "", "quit; asks while a run is at work",

@@ -10,10 +10,10 @@ use crate::stats::percent;
 use crate::text::safe::one_line;
 use crate::text::{count, thousands};
 use crate::tui::canvas::Canvas;
+use crate::tui::panes::rows::pick_outcome;
 use crate::tui::panes::{Room, output};
 use crate::tui::reading::Reading;
-use crate::tui::snapshot::pick_text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Outcome, Role};
 use crate::tui::workspace::Workspace;
 
 use super::report::Change;
@@ -47,7 +47,7 @@ impl Places {
         match Room::of(area) {
             Room::Wide => {
                 let [left, right] = Layout::horizontal([Constraint::Length(46), Constraint::Min(40)]).areas(body);
-                let tall = Kind::ALL.len() as u16 + 2;
+                let tall = Kind::ALL.len() as u16 + 1;
                 let [flips, categories] = Layout::vertical([Constraint::Length(tall), Constraint::Min(4)]).areas(left);
                 let [rows, text] = Layout::vertical([Constraint::Percentage(45), Constraint::Min(6)]).areas(right);
                 Places {
@@ -74,7 +74,7 @@ impl Places {
     }
 
     pub fn listed(&self) -> usize {
-        usize::from(self.rows.height.saturating_sub(3)).max(1)
+        usize::from(self.rows.height.saturating_sub(2)).max(1)
     }
 }
 
@@ -170,8 +170,8 @@ impl Lab {
         inner.list(counts.len(), self.kind_cursor(), |at, strip| {
             let kind = Kind::ALL[at];
             let role = match kind {
-                Kind::Flip(Flip::InvalidToRight | Flip::WrongToRight) => Role::BarFull,
-                Kind::FirstAndLast => Role::Dim,
+                Kind::Flip(Flip::InvalidToRight | Flip::WrongToRight) => Role::Correct,
+                Kind::FirstAndLast => Role::Bar,
                 _ => Role::Wrong,
             };
             strip
@@ -222,19 +222,14 @@ impl Lab {
             let row = rows[at];
             let index = row as usize;
             let read = report.reads.get(index).copied().unwrap_or_default();
-            let after = match (read.pick(), read.is_right()) {
-                (pick, true) => format!("{pick} ok"),
-                (pick, false) if pick.len() == 1 => format!("{pick} x"),
-                (pick, false) => pick,
-            };
-            let role = if read.is_right() { Role::Correct } else { Role::Wrong };
+            let after = read.pick();
+            let came = Outcome::of(after == INVALID, read.is_right());
             let (id, attempt) = (columns.question_id[index], columns.attempt[index]);
-            strip
+            let strip = strip
                 .put(if at == at_cursor { "▶ " } else { "  " }, Role::Focus)
-                .text(format!("{id:>6} {attempt:>2} "))
-                .field(&pick_text(columns, row), 9, Role::Plain)
-                .dim(" -> ")
-                .field(&after, 9, role)
+                .text(format!("{id:>6} {attempt:>2} "));
+            let strip = output::put_pick(strip, columns.pick.get(index), pick_outcome(columns, index), 9).dim(" → ");
+            output::put_pick(strip, &after, came, 9)
                 .text(" ")
                 .field(columns.answer.get(index), 3, Role::Strong)
                 .text(" ")
@@ -255,12 +250,12 @@ impl Lab {
         let after = rule.read(&record.reasoning).pick.unwrap_or(INVALID);
         let theme = canvas.theme;
         let title = text_title(record, after, reading.matches);
-        let title = one_line(&title, canvas.width().saturating_sub(6), theme.ascii);
         let mut inner = canvas.frame(&title, "Space page").padded();
         let view = output::View {
             size: (inner.width(), inner.height()),
             folds: true,
             find: None,
+            renders: false,
         };
         let output = output::lay(record, &reading, view, theme);
         inner.laid(&output.lines, output.from + self.scroll);

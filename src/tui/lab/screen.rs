@@ -58,7 +58,7 @@ impl Screen for Lab {
         match action {
             Action::NextPane => self.next_kind(),
             Action::OpenLab => self.edit(),
-            Action::PageText => self.scroll += usize::from(places.text.height.saturating_sub(3)).max(1),
+            Action::PageText => self.scroll += usize::from(places.text.height.saturating_sub(2)).max(1),
             Action::Open => {
                 shared.open_row(self.row_in_sight());
             }

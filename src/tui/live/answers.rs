@@ -1,15 +1,15 @@
 //! Lines of the feed: an answer that landed, a completion that is being written.
 
-use std::ops::Range;
-
 use ratatui::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::{INVALID, letter, letter_index};
 use crate::text::{duration, safe, thousands};
 use crate::trace::Light;
+use crate::tui::panes::output::put_pick;
+use crate::tui::passage::Lit;
 use crate::tui::strip::{Strip, ending};
-use crate::tui::theme::Role;
+use crate::tui::theme::{Outcome, Role};
 
 use super::Live;
 use super::exam::{ExamState, Landed};
@@ -36,7 +36,6 @@ pub fn latest(strip: &Strip, live: &Live, exam: usize, (width, height): Size) ->
     if lines.is_empty() {
         lines.push(strip.clone().put(nothing_yet(state), Role::Dim).line());
     }
-    lines.resize(height - reserved, Line::default());
     let list = state.running.slowest_first();
     let chosen = state.running.chosen();
     let at = list.iter().position(|underway| Some(*underway) == chosen);
@@ -88,10 +87,10 @@ fn answer(strip: Strip<'_>, live: &Live, state: &ExamState, landed: &Landed, wid
         subject: row.subject,
     };
     let strip = name(strip, state, &asked, width);
-    let strip = outcome(strip, &row, width);
+    let strip = outcome(strip, &row);
     match &landed.tells {
         Tells::Scores(scores) => log_likelihoods(strip, &row, scores, width).line(),
-        tells => output(strip, tells, width).line(),
+        tells => telling(strip, tells, (outcome_of(&row), width)).line(),
     }
 }
 
@@ -121,18 +120,14 @@ fn name<'a>(strip: Strip<'a>, state: &ExamState, asked: &Asked, width: usize) ->
     strip.field(asked.subject, room, Role::Plain).text(" ")
 }
 
-fn outcome<'a>(strip: Strip<'a>, row: &Light, width: usize) -> Strip<'a> {
-    let is_wide = width >= WIDE;
-    let (mark, role) = match (row.pick == INVALID, row.correct) {
-        (true, _) => (if is_wide { "[invalid]" } else { "!" }.to_owned(), Role::Invalid),
-        (false, true) => (format!("{} ok", safe::one_line(row.pick, 3, true)), Role::Correct),
-        (false, false) => (format!("{} x", safe::one_line(row.pick, 3, true)), Role::Wrong),
-    };
-    let room = if is_wide { 9 } else { 4 };
+fn outcome_of(row: &Light) -> Outcome {
+    Outcome::of(row.pick == INVALID, row.correct)
+}
+
+fn outcome<'a>(strip: Strip<'a>, row: &Light) -> Strip<'a> {
+    let pick = safe::one_line(row.pick, 3, true);
     let key = safe::one_line(row.answer, 3, true);
-    strip
-        .field(&mark, room, role)
-        .put(format!(" key {key:<1}  "), Role::Dim)
+    put_pick(strip, &pick, outcome_of(row), 4).dim(format!(" key {key:<1}  "))
 }
 
 /// Log-likelihoods of all options where they fit, else those of the pick and of the key (or the runner-up).
@@ -174,12 +169,19 @@ fn telling_pair(row: &Light, logprobs: &[f32]) -> Vec<usize> {
 }
 
 /// The part of an output that tells most: its match, its folded loop, or its end.
-fn output<'a>(strip: Strip<'a>, tells: &Tells, width: usize) -> Strip<'a> {
+pub fn telling<'a>(strip: Strip<'a>, tells: &Tells, (came, width): (Outcome, usize)) -> Strip<'a> {
     let theme = strip.theme;
     let room = width.saturating_sub(strip.width());
     match tells {
         Tells::Scores(_) | Tells::Nothing => strip.put(if room >= 7 { "(empty)" } else { "" }, Role::Dim),
-        Tells::Match { text, at } => lit(strip, text, at.clone(), room),
+        Tells::Match { text, at, letter } => {
+            let lit = Lit {
+                whole: at.clone(),
+                letter: letter.clone(),
+                outcome: came,
+            };
+            matched(strip, text, &lit, room)
+        }
         Tells::Loop { text, count } => {
             let mark = theme.folded(count.saturating_sub(1));
             let shown = ending(text, room.saturating_sub(mark.width() + 1), theme.ascii);
@@ -190,7 +192,8 @@ fn output<'a>(strip: Strip<'a>, tells: &Tells, width: usize) -> Strip<'a> {
 }
 
 /// The match between its marks, with what stands before it as far as there is room, and a little of what follows.
-fn lit<'a>(strip: Strip<'a>, text: &str, range: Range<usize>, room: usize) -> Strip<'a> {
+fn matched<'a>(strip: Strip<'a>, text: &str, lit: &Lit, room: usize) -> Strip<'a> {
+    let (range, role) = (lit.whole.clone(), Role::Match(lit.outcome));
     let theme = strip.theme;
     let (open, close) = theme.match_marks();
     let marks = open.width() + close.width();
@@ -206,11 +209,16 @@ fn lit<'a>(strip: Strip<'a>, text: &str, range: Range<usize>, room: usize) -> St
     let gap = usize::from(before.ends_with(char::is_whitespace)).min(rest);
     let before = ending(before, rest.saturating_sub(after.width() + gap), theme.ascii);
     let gap = if before.is_empty() { 0 } else { gap };
-    strip
-        .put(before, Role::Dim)
-        .text(" ".repeat(gap))
-        .put(format!("{open}{matched}{close}"), Role::Match)
-        .put(after, Role::Dim)
+    let strip = strip.dim(before).text(" ".repeat(gap)).put(open, role);
+    let strip = match text.get(lit.letter.clone()) {
+        // A match that had to be cut is lit as one.
+        Some(letter) if matched == text[range.clone()] && !letter.is_empty() => strip
+            .put(&text[range.start..lit.letter.start], role)
+            .put(letter, Role::Letter(lit.outcome))
+            .put(&text[lit.letter.end..range.end], role),
+        _ => strip.put(matched, role),
+    };
+    strip.put(close, role).dim(after)
 }
 
 /// As much of a text's beginning as fits, without a mark where it is cut.

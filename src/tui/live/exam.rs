@@ -308,11 +308,9 @@ impl ExamState {
         self.pace.left(self.to_come.rows(), self.working_time(now))
     }
 
-    /// Questions a second of late.
-    pub fn question_rate(&self, now: Duration) -> Option<f64> {
-        self.pace
-            .rate(self.working_time(now))
-            .map(|rate| rate / self.attempts.planned() as f64)
+    /// Rows a second of late.
+    pub fn row_rate(&self, now: Duration) -> Option<f64> {
+        self.pace.rate(self.working_time(now))
     }
 }
 

@@ -30,19 +30,24 @@ pub fn render_full(canvas: &mut Canvas, live: &Live, exam: usize) {
         return in_lines(canvas, live);
     }
     let mut body = header(canvas, live, &state.exam.benchmark);
-    if body.area().width >= ROOMY.0 && body.area().height >= ROOMY.1 {
-        roomy(&mut body, live, exam);
+    render_body(&mut body, live, exam);
+}
+
+/// Draws one exam below the first lines.
+pub fn render_body(canvas: &mut Canvas, live: &Live, exam: usize) {
+    if canvas.area().width >= ROOMY.0 && canvas.area().height >= ROOMY.1 {
+        roomy(canvas, live, exam);
     } else {
-        narrow(&mut body, live, exam);
+        narrow(canvas, live, exam);
     }
 }
 
 fn roomy(canvas: &mut Canvas, live: &Live, exam: usize) {
     let state = &live.exams[exam];
-    let side_lines = side_lines(live, exam, SIDE - 4, canvas.theme);
+    let side_lines = side_lines(live, exam, SIDE - 3, canvas.theme);
     let rest = canvas.height().saturating_sub(RUN);
     // The feed keeps a third; what the panes above do not need comes to it.
-    let middle = (group_lines(state).max(side_lines.len()) + 2).min(rest - rest / 3);
+    let middle = (group_lines(state).max(side_lines.len()) + 1).min(rest - rest / 3);
     let [run, middle, feed] = Layout::vertical([
         Constraint::Length(RUN as u16),
         Constraint::Length(middle as u16),
@@ -71,7 +76,7 @@ fn roomy(canvas: &mut Canvas, live: &Live, exam: usize) {
 }
 
 /// Lines of the box that tells how the run goes.
-const RUN: usize = 5;
+const RUN: usize = 4;
 
 /// Columns of the box on the right.
 const SIDE: usize = 40;
@@ -102,7 +107,7 @@ fn pace(strip: Strip<'_>, live: &Live, exam: usize, width: usize) -> Line<'stati
     let parts = [
         (elapsed, Role::Plain),
         (left, Role::Plain),
-        (panes::question_rate(live, state), Role::Plain),
+        (panes::row_rate(live, state), Role::Plain),
         panes::errors(state),
         (slowest(live, state), Role::Plain),
     ];
@@ -143,6 +148,7 @@ fn score(strip: Strip<'_>, live: &Live, state: &ExamState, width: usize) -> Line
         (panes::accuracy(live, state), Role::Strong),
         panes::readability(state, false),
         (if n == RECENT { last } else { String::new() }, Role::Plain),
+        (panes::early(state), Role::Dim),
     ];
     strip.parts(width, &parts).line()
 }
@@ -152,10 +158,20 @@ fn groups_and_subjects(strip: &Strip, live: &Live, state: &ExamState, (width, he
     let mut lines = panes::groups(strip, &state.categories, live.order, (width, height));
     let room = height.saturating_sub(lines.len() + 1);
     if !state.subjects.is_empty() && room > 0 {
-        let out = panes::left_out(state.subjects.len(), room);
-        let title = strip.clone().put("subjects", Role::Title);
+        let (count, title) = (state.subjects.len(), strip.clone().put("subjects", Role::Title));
+        let in_sight = count.min(room * panes::across(count, (width, room)));
+        let out = panes::left_out(count, in_sight);
         lines.push(title.right(width, out, Role::Dim).line());
-        lines.extend(panes::groups(strip, &state.subjects, live.order, (width, room)));
+        if in_sight > room {
+            lines.extend(panes::groups_in_columns(
+                strip,
+                &state.subjects,
+                live.order,
+                (width, room),
+            ));
+        } else {
+            lines.extend(panes::groups(strip, &state.subjects, live.order, (width, room)));
+        }
     }
     lines
 }
@@ -174,7 +190,7 @@ fn side_lines(live: &Live, exam: usize, width: usize, theme: &Theme) -> Vec<Line
     let strip = Strip::new(theme);
     let spark = |name: &str, values: &[f64]| {
         let strip = strip.clone().put(format!("{name:<7}"), Role::Dim);
-        strip.put(sparkline(values, width - 7), Role::BarFull).line()
+        strip.put(sparkline(values, width - 7), Role::Bar).line()
     };
     let own = state.tokens.history();
     let (tokens_in, tokens_out) = if own.0.is_empty() { live.tokens.history() } else { own };
@@ -242,7 +258,7 @@ fn narrow(canvas: &mut Canvas, live: &Live, exam: usize) {
     canvas.lines([panes::progress(canvas.strip().text(left), state, width + 1), figures]);
     let rest = canvas.height().saturating_sub(2);
     let feed = (rest / 5).max(4);
-    let upper = (group_lines(state) + 2).min(rest.saturating_sub(feed));
+    let upper = (group_lines(state) + 1).min(rest.saturating_sub(feed));
     let [_, upper, feed] = Layout::vertical([
         Constraint::Length(2),
         Constraint::Length(upper as u16),
@@ -256,7 +272,7 @@ fn narrow(canvas: &mut Canvas, live: &Live, exam: usize) {
         groups_and_subjects(strip, live, state, size)
     });
     let remark = [
-        panes::question_rate(live, state).trim_start().to_owned(),
+        panes::row_rate(live, state).trim_start().to_owned(),
         panes::errors(state).0,
         feed_remark(state),
     ];

@@ -23,9 +23,11 @@ use crate::run::Update;
 use crate::text::{duration, thousands};
 use crate::trace::Trace;
 
+pub use answers::telling;
 use full::render_full;
 pub use screen::AtWork;
 use side::render_side_by_side;
+pub use tells::Tells;
 
 use crate::run::pace::{self, Left, Tokens};
 use exam::ExamState;

@@ -64,16 +64,16 @@ pub fn time_left(live: &Live, exam: usize) -> String {
 /// Columns of [`time_left`], so that what follows it stays where it is.
 pub const TIME_LEFT: usize = 28;
 
-/// Questions a second, padded.
-pub fn question_rate(live: &Live, state: &ExamState) -> String {
+/// Rows a second, padded.
+pub fn row_rate(live: &Live, state: &ExamState) -> String {
     let value = if live.is_over() || !state.is_at_work() {
         let seconds = state.working_time(live.now).as_secs_f64();
-        let answered = state.done().saturating_sub(state.exam.resumed) as f64 / state.attempts.planned() as f64;
+        let answered = state.done().saturating_sub(state.exam.resumed) as f64;
         (seconds >= 1.0).then(|| answered / seconds)
     } else {
-        state.question_rate(live.now)
+        state.row_rate(live.now)
     };
-    format!("{:>5} q/s", value.map_or_else(|| "…".to_owned(), rate))
+    format!("{:>5} rows/s", value.map_or_else(|| "…".to_owned(), rate))
 }
 
 /// Tokens a second of this exam alone, in or out; empty where the engine does not tell.
@@ -101,6 +101,15 @@ pub fn accuracy(live: &Live, state: &ExamState) -> String {
     }
     let sum = &state.counts.sum;
     format!("accuracy {} {}", percent(sum.accuracy()), brackets(limits(sum)))
+}
+
+/// What an accuracy is not yet, while few of the sampled answers have landed.
+pub fn early(state: &ExamState) -> String {
+    let is_early = state.done() > 0 && state.done() * 2 < state.planned();
+    match is_early && !state.exam.is_cloze && state.completed.is_none() {
+        true => "early: short answers land first".to_owned(),
+        false => String::new(),
+    }
 }
 
 /// Share of invalid answers; for cloze, how much of all probability fell on the letters, in few words where it `is_short`.
@@ -235,17 +244,21 @@ pub fn left_out(all: usize, shown: usize) -> String {
     }
 }
 
+/// Columns in which so many groups stand.
+pub fn across(groups: usize, (width, height): Size) -> usize {
+    let at_least = if groups > 2 { 2 } else { 1 };
+    groups
+        .div_ceil(height.max(1))
+        .clamp(at_least, (width / 22).max(at_least))
+}
+
 /// The same in several columns where lines are few: name, bar, accuracy, and the interval where there is room.
 pub fn groups_in_columns(strip: &Strip, groups: &[Group], order: Order, (width, height): Size) -> Vec<Line<'static>> {
     let sorted = sorted(groups, order);
     if height == 0 || sorted.is_empty() {
         return Vec::new();
     }
-    let at_least = if sorted.len() > 2 { 2 } else { 1 };
-    let across = sorted
-        .len()
-        .div_ceil(height)
-        .clamp(at_least, (width / 22).max(at_least));
+    let across = across(sorted.len(), (width, height));
     let cell = (width + 2) / across - 2;
     let interval = if cell >= 34 { 10 } else { 0 };
     let longest = sorted.iter().map(|group| group.name.width()).max().unwrap_or(0);
@@ -311,14 +324,16 @@ impl Letters {
     }
 }
 
-/// A run that picks one letter throughout, and what that letter scores here.
-pub fn constant_pick(strip: &Strip, state: &ExamState, width: usize) -> Option<Line<'static>> {
+/// That a run picks one letter throughout, and what that letter scores here.
+pub fn warning(state: &ExamState) -> Option<String> {
     let (index, score) = state.constant_pick()?;
     let name = letter(index).unwrap_or('?');
-    let text = format!(
-        "! always {name}: {} is what always-{name} scores here",
-        percent(Some(score))
-    );
+    let score = percent(Some(score));
+    Some(format!("! always {name}: {score} is what always-{name} scores here"))
+}
+
+fn constant_pick(strip: &Strip, state: &ExamState, width: usize) -> Option<Line<'static>> {
+    let text = warning(state)?;
     Some(strip.clone().foreign(&text, width, Role::Warning).line())
 }
 
@@ -343,7 +358,7 @@ fn letter_bars(strip: &Strip, letters: &Letters, cell: usize) -> Vec<Line<'stati
         bars = bars
             .to(at * cell)
             .strong(format!("{name} "))
-            .solid_bar(*count, letters.most, cell - 9, Role::BarFull);
+            .solid_bar(*count, letters.most, cell - 9, Role::Bar);
         bars = bars.to(at * cell + cell - 6).text(format!("{picked:>3}%"));
         keys = keys
             .to(at * cell)
@@ -388,7 +403,7 @@ pub fn picks_by_line(strip: &Strip, state: &ExamState, width: usize) -> Vec<Line
         let strip = strip
             .clone()
             .strong(format!("{name} "))
-            .solid_bar(*count, letters.most, bar_width, Role::BarFull)
+            .solid_bar(*count, letters.most, bar_width, Role::Bar)
             .to(2 + bar_width);
         strip
             .text(format!(" {picked:>3}%"))

@@ -6,17 +6,18 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::engine::Pulse;
 use crate::text::{duration, safe, thousands};
-use crate::tui::canvas::{Canvas, middle};
+use crate::tui::canvas::{Canvas, middle, text_room};
 use crate::tui::passage::{Laid, Passage};
+use crate::tui::room::{self, Want};
 use crate::tui::strip::Strip;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{Outcome, Role, Theme};
 
 use super::answers::latest;
 use super::exam::ExamState;
 use super::panes::{self, Size};
 use super::{Live, Stage};
 use crate::run::pace::Tokens;
-use crate::text::figures::{percent, rate};
+use crate::text::figures::{coarse, percent, rate};
 
 /// Narrower or lower than this only lines of text are shown.
 pub const SMALLEST: (u16, u16) = (60, 15);
@@ -39,15 +40,56 @@ pub fn render_side_by_side(canvas: &mut Canvas, live: &Live) {
         return in_lines(canvas, live);
     }
     let mut body = header(canvas, live, "");
+    let (folded, open): (Vec<usize>, Vec<usize>) = (0..live.exams.len()).partition(|exam| is_folded(live, *exam));
+    for (row, exam) in folded.iter().enumerate() {
+        let line = folded_line(body.strip(), live, *exam, body.width());
+        body.line(row, line);
+    }
     let area = body.area();
-    let across = usize::from(area.width / BESIDE).clamp(1, live.exams.len());
+    let mut body = body.at(area).below(folded.len());
+    match open[..] {
+        [exam] => super::full::render_body(&mut body, live, exam),
+        _ => boxes(&mut body, live, &open),
+    }
+}
+
+/// Whether an exam takes one line: it is done while another one is not.
+fn is_folded(live: &Live, exam: usize) -> bool {
+    let is_complete = |state: &ExamState| state.completed.is_some();
+    is_complete(&live.exams[exam]) && !live.is_over() && !live.exams.iter().all(is_complete)
+}
+
+/// `▶ 1 mmlu ✓ 245 in 22s   accuracy 24.9% [19.9, 30.7]   always A: …`
+fn folded_line<'t>(strip: Strip<'t>, live: &Live, exam: usize, width: usize) -> Strip<'t> {
+    let (state, theme) = (&live.exams[exam], strip.theme);
+    let cursor = if exam == live.focus { "▶ " } else { "  " };
+    let strip = strip.put(cursor, Role::Focus).strong(format!("{} ", exam + 1));
+    let strip = strip.foreign(&state.exam.benchmark, 24, Role::Title).text(" ");
+    let parts = [
+        (
+            format!("{} {}", theme.outcome(Outcome::Right), thousands(state.done())),
+            Role::Plain,
+        ),
+        (panes::time_left(live, exam), Role::Plain),
+        (panes::accuracy(live, state), Role::Strong),
+        panes::readability(state, true),
+        (panes::warning(state).unwrap_or_default(), Role::Warning),
+        (theme.key_name("⏎ open"), Role::Dim),
+    ];
+    strip.parts(width, &parts)
+}
+
+/// Exams side by side where the screen is wide, else above each other.
+fn boxes(body: &mut Canvas, live: &Live, open: &[usize]) {
+    let area = body.area();
+    let across = usize::from(area.width / BESIDE).clamp(1, open.len());
     let is_beside = across > 1 && area.height >= HIGH;
     let room = if is_beside {
         across
     } else {
-        usize::from(area.height / 7).clamp(1, live.exams.len())
+        usize::from(area.height / 7).clamp(1, open.len())
     };
-    let exams = window(live, room);
+    let exams = window(live, open, room);
     let latest = shared_latest_height(live, &exams, (usize::from(area.width) / across, body.height()));
     for (at, exam) in exams.iter().enumerate() {
         let part = |whole: u16, at: usize| (usize::from(whole) * at / exams.len()) as u16;
@@ -78,12 +120,10 @@ pub fn is_tiny(area: Rect) -> bool {
 }
 
 /// The exams in sight where not all have room: those around the one in focus.
-fn window(live: &Live, room: usize) -> Vec<usize> {
-    let from = live
-        .focus
-        .saturating_sub(room / 2)
-        .min(live.exams.len().saturating_sub(room));
-    (from..live.exams.len()).take(room).collect()
+fn window(live: &Live, open: &[usize], room: usize) -> Vec<usize> {
+    let focus = open.iter().position(|exam| *exam == live.focus).unwrap_or(0);
+    let from = focus.saturating_sub(room / 2).min(open.len().saturating_sub(room));
+    open.iter().copied().skip(from).take(room).collect()
 }
 
 /// The first lines: what runs, how fast; how it ended. Gives back the room below.
@@ -108,6 +148,7 @@ pub fn header<'c, 't>(canvas: &'c mut Canvas<'_, 't>, live: &Live, exam: &str) -
         more.push(format!("{} exams", live.exams.len()));
     }
     more.push(elapsed);
+    more.extend(left_in_all(live).filter(|_| exam.is_empty()));
     if !live.started.is_empty() {
         more.push(format!("started {}", live.started));
     }
@@ -120,6 +161,15 @@ pub fn header<'c, 't>(canvas: &'c mut Canvas<'_, 't>, live: &Live, exam: &str) -
     let used = verdict(canvas, live);
     let area = canvas.area();
     canvas.at(area).below(1 + used)
+}
+
+/// `left 1m 45s in all`, where several exams are at work.
+fn left_in_all(live: &Live) -> Option<String> {
+    let open = (0..live.exams.len()).filter(|exam| live.exams[*exam].completed.is_none());
+    let left: Option<Vec<f64>> = open.map(|exam| Some(live.left(exam)?.seconds)).collect();
+    let last = left.filter(|left| left.len() > 1 && !live.is_over())?;
+    let longest = last.into_iter().fold(0.0, f64::max);
+    Some(format!("left {} in all", duration(coarse(longest))))
 }
 
 /// What the run is doing, in a word.
@@ -236,73 +286,52 @@ fn parts(state: &ExamState, width: usize) -> Vec<(Part, usize)> {
 /// lines.
 fn shared_latest_height(live: &Live, exams: &[usize], (width, height): Size) -> usize {
     let room = |exam: &usize| {
-        let parts = parts(&live.exams[*exam], width.saturating_sub(4));
+        let parts = parts(&live.exams[*exam], width.saturating_sub(3));
         let fixed = |(part, lines): &(Part, usize)| match part {
-            Part::Latest => 0,
+            Part::Latest => 1,
             Part::Subjects => 5,
             _ => lines + 1,
         };
-        height.saturating_sub(2 + parts.iter().map(fixed).sum::<usize>())
+        height.saturating_sub(parts.iter().map(fixed).sum::<usize>())
     };
     exams.iter().map(room).min().unwrap_or(0).max(height / 7)
 }
 
-/// Lines that each part gets: what it would like as long as there is room, the more important ones first.
-fn allot(parts: &[(Part, usize)], height: usize, latest: usize) -> Vec<usize> {
-    let importance = |part: Part| match part {
-        Part::Run => 0,
-        Part::Latest => 1,
-        Part::Categories => 2,
-        Part::Attempts => 3,
-        Part::Picks => 4,
-        Part::Why => 5,
-        Part::Subjects => 6,
+/// What each part can do with lines, its head among them.
+fn wants(parts: &[(Part, usize)], latest: usize) -> Vec<Want> {
+    let want = |(part, lines): &(Part, usize)| match part {
+        Part::Run => Want::new(2, lines + 1, 0),
+        Part::Latest => Want::new(2, latest + 1, 1),
+        Part::Categories => Want::new(2, lines + 1, 2),
+        Part::Attempts => Want::new(2, lines + 1, 3),
+        Part::Picks => Want::new(2, lines + 1, 4),
+        Part::Why => Want::new(2, lines + 1, 5),
+        Part::Subjects => Want::new(2, lines + 1, 6),
     };
-    let mut order: Vec<usize> = (0..parts.len()).collect();
-    order.sort_by_key(|at| importance(parts[*at].0));
-    let mut given = vec![0; parts.len()];
-    // The first part has the frame above it, each other one a rule.
-    let mut room = height + 1;
-    for at in order {
-        let wanted = if parts[at].0 == Part::Latest {
-            latest
-        } else {
-            parts[at].1
-        };
-        if room >= 2 {
-            given[at] = wanted.min(room - 1);
-            room -= given[at] + 1;
-        }
-    }
-    // What nobody wanted goes to the feed.
-    if let Some(last) = given.last_mut() {
-        *last += room;
-    }
-    given
+    parts.iter().map(want).collect()
 }
 
 fn tall_box(canvas: &mut Canvas, live: &Live, exam: usize, latest: usize) {
-    let title = box_title(live, exam, canvas.width());
-    let inner = canvas.frame(&title, "").area();
-    let width = usize::from(inner.width.saturating_sub(2));
+    let (area, focused) = (canvas.area(), canvas.focused);
+    let width = text_room(area).0;
     let parts = parts(&live.exams[exam], width);
-    let heights = allot(&parts, usize::from(inner.height), latest);
-    // Lines below the upper edge of the frame.
-    let mut row = 1;
+    let heights = room::share(usize::from(area.height), &wants(&parts, latest));
+    let mut y = area.y;
     for ((part, _), height) in parts.iter().zip(heights).filter(|(_, height)| *height > 0) {
-        if *part != Part::Run {
-            rule(canvas, row, part_title(live, exam, *part, height));
-            row += 1;
-        }
         let place = Rect {
-            y: canvas.area().y + row as u16,
+            y,
             height: height as u16,
-            ..inner
+            ..area
         };
-        let mut place = canvas.at(place).padded();
-        let strip = place.strip();
-        place.lines(part_lines(&strip, live, exam, (*part, (width, height))));
-        row += height;
+        let (title, remark) = match part {
+            Part::Run => (box_title(live, exam, canvas.width()), String::new()),
+            part => part_title(live, exam, *part, height - 1),
+        };
+        let mut place = canvas.at(place).focus(focused && *part == Part::Run);
+        let mut inner = place.frame(&title, &remark).padded();
+        let strip = inner.strip();
+        inner.lines(part_lines(&strip, live, exam, (*part, (width, height - 1))));
+        y += height as u16;
     }
 }
 
@@ -331,24 +360,6 @@ pub fn notes(live: &Live, exam: usize) -> String {
         notes.push_str(" · paused");
     }
     notes
-}
-
-/// A rule across a box, with a title, and a remark at its right end.
-fn rule(canvas: &mut Canvas, row: usize, (title, remark): (String, String)) {
-    let border = if canvas.focused { Role::Focus } else { Role::Border };
-    let bare = canvas.width().saturating_sub(title.width() + 6);
-    let remark = if remark.is_empty() || remark.width() + 4 > bare {
-        String::new()
-    } else {
-        format!(" {remark} ")
-    };
-    let dashes = bare - remark.width();
-    let strip = canvas
-        .strip()
-        .put("├─ ", border)
-        .put(title, Role::Title)
-        .put(format!(" {}", "─".repeat(dashes)), border);
-    canvas.line(row, strip.dim(remark).put("─┤", border));
 }
 
 fn part_title(live: &Live, exam: usize, part: Part, height: usize) -> (String, String) {
@@ -412,7 +423,7 @@ fn pace(strip: Strip<'_>, live: &Live, exam: usize, width: usize) -> Line<'stati
     let left = format!("{:<room$}", panes::time_left(live, exam), room = panes::TIME_LEFT);
     let mut parts = [
         (left, Role::Plain),
-        (panes::question_rate(live, state), Role::Plain),
+        (panes::row_rate(live, state), Role::Plain),
         panes::errors(state),
         (panes::token_rate(live, state), Role::Plain),
     ];
@@ -429,6 +440,7 @@ fn score(strip: Strip<'_>, live: &Live, state: &ExamState, width: usize) -> Line
             &[
                 (panes::accuracy(live, state), Role::Strong),
                 panes::readability(state, true),
+                (panes::early(state), Role::Dim),
             ],
         )
         .line()
@@ -445,7 +457,7 @@ fn low_box(canvas: &mut Canvas, live: &Live, exam: usize) {
     let score = [
         (panes::accuracy(live, state), Role::Strong),
         panes::readability(state, true),
-        (panes::question_rate(live, state), Role::Plain),
+        (panes::row_rate(live, state), Role::Plain),
         panes::errors(state),
         (panes::token_rate(live, state), Role::Plain),
     ];

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::diagnose::repeated_tail;
-use crate::extract::Rule;
+use crate::extract::{Match, Rule};
 use crate::record::Record;
 
 /// Bytes of text kept before the place that tells most, and after it: more than a line has room for.
@@ -18,7 +18,11 @@ pub enum Tells {
     /// There is no output.
     Nothing,
     /// The match that gave the pick, within what stands around it on its line.
-    Match { text: Box<str>, at: Range<usize> },
+    Match {
+        text: Box<str>,
+        at: Range<usize>,
+        letter: Range<usize>,
+    },
     /// The end repeats: what comes before the repetitions with the first of them, and how often it is said.
     Loop { text: Box<str>, count: usize },
     /// How the output ends.
@@ -39,7 +43,7 @@ impl Tells {
             // A run may read by another rule; what did not give the pick is not lit.
             && text.get(found.letter.clone()) == Some(record.pick.as_str())
         {
-            return matched(text, found.whole);
+            return matched(text, found);
         }
         match repeated_tail(text) {
             Some(tail) => Tells::Loop {
@@ -51,13 +55,16 @@ impl Tells {
     }
 }
 
-fn matched(text: &str, found: Range<usize>) -> Tells {
+fn matched(text: &str, lit: Match) -> Tells {
+    let found = lit.whole;
     let before = end_of(&text[..found.start], BEFORE);
     let shown = beginning_of(&text[found.clone()], BEFORE);
     let line_end = text[found.end..].find('\n').map_or(text.len(), |at| found.end + at);
     let after = beginning_of(&text[found.end..line_end], AFTER);
+    let within = |at: usize| before.len() + at.saturating_sub(found.start).min(shown.len());
     Tells::Match {
         at: before.len()..before.len() + shown.len(),
+        letter: within(lit.letter.start)..within(lit.letter.end),
         text: [before, shown, after].concat().into(),
     }
 }
@@ -90,10 +97,10 @@ mod tests {
     #[test]
     fn what_is_kept_of_an_output_is_its_match_its_loop_or_its_end_and_never_long() {
         let long = "über ".repeat(400);
-        let Tells::Match { text, at } = told(&format!("{long}The answer is (C). So {long}\nmore"), "C") else {
+        let Tells::Match { text, at, letter } = told(&format!("{long}The answer is (C). So {long}\nmore"), "C") else {
             panic!("no match")
         };
-        assert_eq!(&text[at.clone()], "answer is (C)");
+        assert_eq!((&text[at.clone()], &text[letter]), ("answer is (C)", "C"));
         assert!(
             text.len() <= BEFORE + AFTER + 13 && text[at.end..].starts_with(". So über"),
             "{text}"

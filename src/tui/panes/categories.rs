@@ -9,6 +9,8 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::Cursor;
 use crate::tui::workspace::Workspace;
 
+use super::left_out;
+
 #[derive(Debug, Default)]
 pub struct Categories {
     pub cursor: Cursor,
@@ -71,7 +73,7 @@ enum Figure {
     Share {
         of: usize,
         accuracy: Option<f64>,
-        is_right: bool,
+        outcome: &'static str,
     },
     /// Rows of several exams have no accuracy together.
     Nothing,
@@ -112,8 +114,9 @@ impl Categories {
             (None, false) => ("1 Categories".to_owned(), format!("%  95% {kind}  n")),
             (None, true) => ("1 Categories".to_owned(), format!("% of n shown  95% {kind}")),
         };
-        let mut inner = canvas.frame(&title, &remark);
         let entries = entries(snapshot);
+        let remark = left_out(entries.len(), canvas, &remark);
+        let mut inner = canvas.frame(&title, &remark);
         let width = inner.width();
         inner.list(entries.len(), self.cursor, |at, strip| {
             let entry = &entries[at];
@@ -135,7 +138,7 @@ fn figure(entry: &Entry, report: &Report, snapshot: &Snapshot, is_shared: bool) 
         Figure::Share {
             of: all.rows(),
             accuracy: all.accuracy().filter(|_| has_accuracy),
-            is_right: report.total.tally.correct > 0,
+            outcome: shared_outcome(report).unwrap_or_default(),
         }
     } else if *entry == Entry::All && report.one_exam().is_none() {
         Figure::Nothing
@@ -169,13 +172,17 @@ impl Line<'_> {
         };
         let interval = self.sum.interval().map(Interval::limits);
         let strip = strip
-            .put(if self.is_chosen { ">" } else { " " }, Role::Focus)
+            .put(if self.is_chosen { "●" } else { " " }, Role::Focus)
             .field(self.entry.name(), 11, role)
             .text(format!("{:>5} ", number(value)));
         let strip = match self.figure {
-            Figure::Share { accuracy, is_right, .. } => {
+            Figure::Share { accuracy, outcome, .. } => {
                 // A share is no accuracy: it has neither its colour nor its interval.
-                let role = if is_right { Role::Dim } else { Role::Wrong };
+                let role = match outcome {
+                    "invalid" => Role::Invalid,
+                    "wrong" => Role::Wrong,
+                    _ => Role::Bar,
+                };
                 strip
                     .share_bar(value.unwrap_or(0.0), bar.saturating_sub(6), role)
                     .dim(format!("{:>6}", number(accuracy)))

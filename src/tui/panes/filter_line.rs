@@ -216,12 +216,10 @@ impl Overlay for FilterLine {
             0 => "Tab completes".to_owned(),
             more => format!("Tab · {more} more"),
         };
-        let mut list = canvas.at(below);
-        list.clear();
-        let mut inner = list.frame("", &remark);
+        let mut inner = canvas.window_at(below, "", &remark);
         for (at, completion) in shown.iter().enumerate() {
             let count = completion.count.map(thousands).unwrap_or_default();
-            let strip = inner.strip().text(" ").field(&completion.word, widest, Role::Plain);
+            let strip = inner.strip().field(&completion.word, widest, Role::Plain);
             inner.line(at, strip.dim(format!(" {count:>9}")));
             if self.chosen == Some(at) {
                 inner.select(at);

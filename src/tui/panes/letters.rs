@@ -7,6 +7,8 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::Cursor;
 use crate::tui::workspace::Workspace;
 
+use super::left_out;
+
 #[derive(Debug, Default)]
 pub struct Letters {
     pub cursor: Cursor,
@@ -23,11 +25,13 @@ pub fn entries(all: &Report, shown: &Report) -> Vec<(char, usize, usize)> {
 
 impl Letters {
     pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
-        let mut inner = canvas.frame("3 Letters", "key   picks");
         let Some(snapshot) = workspace.snapshot.as_deref() else {
+            canvas.frame("3 Letters", "");
             return;
         };
         let entries = entries(&snapshot.all, &workspace.selected.report);
+        let remark = left_out(entries.len(), canvas, "key   picks");
+        let mut inner = canvas.frame("3 Letters", &remark);
         let most = entries.iter().flat_map(|(_, key, pick)| [*key, *pick]).max();
         let (most, bar) = (most.unwrap_or(0), inner.width().saturating_sub(17) / 2);
         inner.list(entries.len(), self.cursor, |at, strip| {
@@ -35,10 +39,10 @@ impl Letters {
             let strip = strip.strong(format!(" {letter}")).text(format!("{key:>6} "));
             let column = strip.width() + bar + 1;
             strip
-                .solid_bar(key, most, bar, Role::Dim)
+                .solid_bar(key, most, bar, Role::Bar)
                 .to(column)
                 .text(format!("{pick:>5} "))
-                .solid_bar(pick, most, bar, Role::BarFull)
+                .solid_bar(pick, most, bar, Role::Bar)
         });
     }
 }

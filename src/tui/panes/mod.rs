@@ -14,7 +14,11 @@ pub mod why;
 
 use ratatui::layout::{Constraint, Layout, Rect};
 
+use super::canvas::Canvas;
+use super::room::{self, Want};
+use super::snapshot::Snapshot;
 use super::theme::Theme;
+use super::worker::Selected;
 use super::workspace::Workspace;
 use output::Find;
 
@@ -23,6 +27,8 @@ use output::Find;
 pub struct Around<'a> {
     pub workspace: &'a Workspace,
     pub find: Option<&'a Find>,
+    /// Whether mark-up is shown as what it means.
+    pub renders: bool,
     pub theme: &'a Theme,
 }
 
@@ -67,64 +73,105 @@ pub struct Places {
     pub footer: Rect,
 }
 
+/// Lines that the panes of Browse would have, were there room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Contents {
+    pub categories: usize,
+    pub causes: usize,
+    pub letters: usize,
+    pub rows: usize,
+}
+
+impl Contents {
+    pub fn of(snapshot: &Snapshot, selected: &Selected) -> Contents {
+        Contents {
+            categories: categories::entries(snapshot).len(),
+            causes: why::entries(&selected.report).len(),
+            letters: letters::entries(&snapshot.all, &snapshot.all).len(),
+            rows: selected.rows.len(),
+        }
+    }
+}
+
+impl Default for Contents {
+    fn default() -> Contents {
+        Contents {
+            categories: 4,
+            causes: 5,
+            letters: 4,
+            rows: 4,
+        }
+    }
+}
+
 impl Places {
-    /// The layout of Browse. `categories` is the number of lines that the categories would like.
-    pub fn of(area: Rect, categories: usize) -> Places {
+    /// The layout of Browse.
+    pub fn of(area: Rect, contents: Contents) -> Places {
         let room = Room::of(area);
-        let foot = if room == Room::Wide { 2 } else { 1 };
         let [title, filter, body, footer] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(1),
             Constraint::Min(1),
-            Constraint::Length(foot),
+            Constraint::Length(1),
         ])
         .areas(area);
-        let footer = Rect {
-            y: footer.bottom().saturating_sub(1),
-            height: footer.height.min(1),
-            ..footer
-        };
         let places = Places {
             title,
             filter,
             footer,
             ..Places::default()
         };
-        match room {
-            Room::Tiny => Places { rows: body, ..places },
-            Room::Narrow => {
-                let share = if body.height >= 30 { 50 } else { 48 };
-                let [rows, preview] = Layout::vertical([Constraint::Percentage(share), Constraint::Min(5)]).areas(body);
-                let over = Rect {
-                    width: body.width.min(44),
-                    ..body
-                };
-                Places {
-                    rows,
-                    preview,
-                    categories: over,
-                    why: over,
-                    letters: over,
-                    ..places
-                }
-            }
-            Room::Wide => {
-                let left = if body.width >= 150 { 44 } else { 36 };
-                let [left, right] = Layout::horizontal([Constraint::Length(left), Constraint::Min(40)]).areas(body);
-                let tall = (categories as u16 + 2).min(left.height.saturating_sub(15)).max(5);
-                let [categories, why, letters] =
-                    Layout::vertical([Constraint::Length(tall), Constraint::Length(7), Constraint::Min(6)]).areas(left);
-                let [rows, preview] = Layout::vertical([Constraint::Percentage(45), Constraint::Min(8)]).areas(right);
-                Places {
-                    categories,
-                    why,
-                    letters,
-                    rows,
-                    preview,
-                    ..places
-                }
-            }
+        if room == Room::Tiny {
+            return Places { rows: body, ..places };
         }
+        let left = match (room, body.width) {
+            (Room::Narrow, _) => 0,
+            (_, 150..) => 48,
+            _ => 40,
+        };
+        let [left, right] = Layout::horizontal([Constraint::Length(left), Constraint::Min(40)]).areas(body);
+        // A head and the names of columns stand above the rows; beyond their share the preview needs the lines more.
+        let share = usize::from(right.height) * 45 / 100;
+        let rows = (contents.rows + 2).min(share).max(6) as u16;
+        let [rows, preview] = Layout::vertical([Constraint::Length(rows), Constraint::Min(5)]).areas(right);
+        let places = Places {
+            rows,
+            preview,
+            ..places
+        };
+        let [categories, why, letters] = if room == Room::Wide {
+            contents.stacked(left)
+        } else {
+            [body; 3]
+        };
+        Places {
+            categories,
+            why,
+            letters,
+            ..places
+        }
+    }
+}
+
+impl Contents {
+    /// The panes of the left column.
+    fn stacked(&self, area: Rect) -> [Rect; 3] {
+        let wants = [
+            Want::new(5, self.categories + 1, 0),
+            Want::new(4, self.causes + 1, 1),
+            Want::new(5, self.letters + 1, 2),
+        ];
+        let tall = room::share(usize::from(area.height), &wants);
+        Layout::vertical(tall.into_iter().map(|lines| Constraint::Length(lines as u16))).areas(area)
+    }
+}
+
+/// What a list of so many lines in a pane leaves out of sight, else what is said there.
+fn left_out(lines: usize, pane: &Canvas, said: &str) -> String {
+    let fit = pane.height().saturating_sub(1);
+    match lines > fit {
+        true => format!("{fit} of {lines}"),
+        false => said.to_owned(),
     }
 }
 
@@ -137,7 +184,11 @@ mod tests {
         for width in (1..200).step_by(7) {
             for height in 1..60 {
                 let area = Rect::new(0, 0, width, height);
-                let places = Places::of(area, 40);
+                let contents = Contents {
+                    categories: 40,
+                    ..Contents::default()
+                };
+                let places = Places::of(area, contents);
                 for pane in [
                     places.title,
                     places.rows,

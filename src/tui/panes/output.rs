@@ -6,8 +6,11 @@ use crate::extract::argmax::{ArgMax, answer_of};
 use crate::record::{INVALID, Record, letter};
 use crate::tui::passage::{Laid, Lights, Passage, line_of};
 use crate::tui::reading::Reading;
+use crate::tui::rendered::{Token, tokens};
 use crate::tui::strip::Strip;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{Outcome, Role, Theme};
+
+use super::Around;
 
 /// An output laid out.
 #[derive(Debug, Clone, Default)]
@@ -53,19 +56,28 @@ pub struct View<'a> {
     /// Whether loops and the text after the match are folded.
     pub folds: bool,
     pub find: Option<&'a Find>,
+    /// Whether mark-up is shown as what it means.
+    pub renders: bool,
 }
 
 /// Lays out a record's output for a pane.
 pub fn lay(record: &Record, reading: &Reading, view: View<'_>, theme: &Theme) -> Output {
-    let View { size, folds, find } = view;
+    let View {
+        size,
+        folds,
+        find,
+        renders,
+    } = view;
     let (width, height) = size;
     let found = find.map(|find| find.places(&record.reasoning)).unwrap_or_default();
+    let rendered = rendered(&record.reasoning, (width, renders), theme);
     let lights = Lights {
         matched: reading.matched.clone(),
         evidence: reading.diagnosis.evidence.clone(),
         tail: reading.diagnosis.tail.as_ref(),
         found: &found,
         folds,
+        rendered: &rendered,
     };
     let mut passage = Passage::output(&record.reasoning, &lights, theme);
     if record.reasoning.trim().is_empty() {
@@ -80,16 +92,45 @@ pub fn lay(record: &Record, reading: &Reading, view: View<'_>, theme: &Theme) ->
     Output { lines, from, place }
 }
 
-/// How a pick is said in titles.
-pub fn verdict(record: &Record, ascii: bool) -> (String, Role) {
-    let pick = crate::text::safe::one_line(&record.pick, 24, ascii);
-    if record.pick == INVALID {
-        (INVALID.to_owned(), Role::Invalid)
-    } else if record.correct {
-        (format!("{pick} ok"), Role::Correct)
-    } else {
-        (format!("{pick} x"), Role::Wrong)
+/// What of a text is rendered on lines of so many columns, where it is to be.
+pub fn rendered(text: &str, (width, renders): (usize, bool), theme: &Theme) -> Vec<Token> {
+    match renders {
+        true => tokens(text, width, theme.ascii),
+        false => Vec::new(),
     }
+}
+
+/// A text of the question as lines, with what is searched for lit.
+pub fn prose(text: &str, width: usize, around: &Around) -> Vec<Laid> {
+    let found = around.find.map(|find| find.places(text)).unwrap_or_default();
+    let rendered = rendered(text, (width, around.renders), around.theme);
+    let lights = Lights {
+        found: &found,
+        rendered: &rendered,
+        ..Lights::default()
+    };
+    Passage::with_lights(text, &lights).lay(width, around.theme.ascii)
+}
+
+/// How a pick is said in titles: `B ✗`, `[invalid]`.
+pub fn verdict(record: &Record, theme: &Theme) -> (String, Role) {
+    let outcome = Outcome::of(record.pick == INVALID, record.correct);
+    let pick = crate::text::safe::one_line(&record.pick, 24, theme.ascii);
+    let text = match outcome {
+        Outcome::Invalid => INVALID.to_owned(),
+        _ => format!("{pick} {}", theme.outcome(outcome)),
+    };
+    (text, outcome.role())
+}
+
+/// The pick of a row with its mark in so many columns: `B ✗`, `!`.
+pub fn put_pick<'t>(strip: Strip<'t>, pick: &str, outcome: Outcome, width: usize) -> Strip<'t> {
+    let mark = strip.theme.outcome(outcome);
+    let text = match outcome {
+        Outcome::Invalid => mark.to_owned(),
+        _ => format!("{pick} {mark}"),
+    };
+    strip.field(&text, width, outcome.role())
 }
 
 /// The scores of a cloze answer, one line an option.
@@ -102,7 +143,7 @@ pub fn scores<'t>(record: &Record, bar: usize, theme: &'t Theme) -> Vec<Strip<'t
     let most = shares.iter().copied().fold(0.0f64, f64::max);
     let line = |(at, (score, share)): (usize, (&f32, &f64))| {
         let name = letter(at).map(String::from).unwrap_or_default();
-        let (mark, role) = option_mark(record, &name);
+        let (mark, role) = option_mark(record, &name, theme);
         Strip::new(theme)
             .put(format!(" {mark} {name} "), role)
             .text(format!("{score:>8.3} {:>5.1}% ", share * 100.0))
@@ -151,7 +192,7 @@ pub fn lengths(record: &Record, width: usize, ascii: bool) -> Vec<String> {
 }
 
 fn role_of_bar(role: Role) -> Role {
-    if role == Role::Plain { Role::Dim } else { role }
+    if role == Role::Plain { Role::Bar } else { role }
 }
 
 /// Probabilities among the options.
@@ -175,13 +216,20 @@ pub fn shares(scores: &[f32]) -> Vec<f64> {
         .collect()
 }
 
-/// `*` for the key, `x` for a wrong pick.
-pub fn option_mark(record: &Record, name: &str) -> (&'static str, Role) {
-    match (record.answer == name, record.pick == name) {
-        (true, _) => ("*", Role::Correct),
-        (false, true) => ("x", Role::Wrong),
-        (false, false) => (" ", Role::Plain),
-    }
+/// The mark of the key, and of a wrong pick; as wide for every option.
+pub fn option_mark(record: &Record, name: &str, theme: &Theme) -> (String, Role) {
+    mark_of(record.answer == name, record.pick == name, theme)
+}
+
+pub fn mark_of(is_key: bool, is_picked: bool, theme: &Theme) -> (String, Role) {
+    let outcome = match (is_key, is_picked) {
+        (true, _) => Some(Outcome::Right),
+        (false, true) => Some(Outcome::Wrong),
+        (false, false) => None,
+    };
+    let width = if theme.ascii { 2 } else { 1 };
+    let mark = outcome.map_or("", |outcome| theme.outcome(outcome));
+    (format!("{mark:<width$}"), outcome.map_or(Role::Plain, Outcome::role))
 }
 
 #[cfg(test)]

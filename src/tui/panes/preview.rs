@@ -1,11 +1,12 @@
 //! Pane 5: the row under the cursor, read without opening it.
 
 use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
 
 use crate::record::{Record, letter};
 use crate::text::count;
 use crate::text::safe::one_line;
-use crate::tui::canvas::Canvas;
+use crate::tui::canvas::{Canvas, text_room};
 use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading;
 use crate::tui::snapshot::Snapshot;
@@ -14,7 +15,7 @@ use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::Extent;
 
 use super::Around;
-use super::output::{self, Find, option_mark};
+use super::output::{self, option_mark};
 
 #[derive(Debug, Default)]
 pub struct Preview {
@@ -49,7 +50,6 @@ impl Preview {
             "5 Preview".to_owned()
         };
         let theme = canvas.theme;
-        let title = one_line(&title, canvas.width().saturating_sub(6), theme.ascii);
         let remark = theme.key_name("J/K scroll · Space page · ⏎ open");
         let mut inner = canvas.frame(&title, &remark).padded();
         let lines = shown.lines((inner.width(), inner.height()), !self.folds);
@@ -72,13 +72,13 @@ impl Preview {
     }
 
     pub fn extent(&self, area: Rect, around: &Around) -> Extent {
-        let height = usize::from(area.height.saturating_sub(2));
+        let (width, height) = text_room(area);
         let workspace = around.workspace;
         let shown = workspace.row().and_then(|row| Some((row, workspace.record(row)?)));
         let (Some((row, Ok(record))), Some(snapshot)) = (shown, workspace.snapshot.as_deref()) else {
             return Extent { lines: 0, height };
         };
-        let size = (usize::from(area.width.saturating_sub(4)), height);
+        let size = (width, height);
         let lines = Shown::new(snapshot, row, record, around).lines(size, !self.folds).len();
         Extent { lines, height }
     }
@@ -90,7 +90,7 @@ struct Shown<'a> {
     row: u32,
     record: &'a Record,
     reading: Reading,
-    find: Option<&'a Find>,
+    around: &'a Around<'a>,
     theme: &'a Theme,
 }
 
@@ -98,26 +98,26 @@ struct Shown<'a> {
 const OUTPUT: usize = 5;
 
 impl<'a> Shown<'a> {
-    fn new(snapshot: &'a Snapshot, row: u32, record: &'a Record, around: &Around<'a>) -> Shown<'a> {
+    fn new(snapshot: &'a Snapshot, row: u32, record: &'a Record, around: &'a Around<'a>) -> Shown<'a> {
         Shown {
             snapshot,
             row,
             record,
             reading: Reading::of(record, &around.workspace.rule),
-            find: around.find,
+            around,
             theme: around.theme,
         }
     }
 
     /// What the pane is called where there is no room for a heading of its own.
     fn short(&self) -> String {
-        let (verdict, _) = output::verdict(self.record, self.theme.ascii);
+        let (verdict, _) = output::verdict(self.record, self.theme);
         let (question, attempt) = (self.record.question_id, self.record.attempt);
         format!("Q{question} at {attempt} · {verdict}{}", self.reading.remarked())
     }
 
     fn lines(&self, (width, height): (usize, usize), folds: bool) -> Vec<Laid> {
-        let is_tall = height + 2 >= TALL;
+        let is_tall = height + 1 >= TALL;
         let mut lines = if is_tall {
             self.tall_head(width, height)
         } else {
@@ -131,7 +131,8 @@ impl<'a> Shown<'a> {
         let view = output::View {
             size: (width, rest),
             folds,
-            find: self.find,
+            find: self.around.find,
+            renders: self.around.renders,
         };
         let output = output::lay(self.record, &self.reading, view, self.theme);
         let from = if is_tall { 0 } else { output.from };
@@ -144,14 +145,14 @@ impl<'a> Shown<'a> {
         let (record, theme) = (self.record, self.theme);
         let mut lines = vec![self.heading(), Laid::default()];
         let most = (height / 3).max(3);
-        let question = cut(
-            Passage::plain(record.question.trim()).lay(width, theme.ascii),
-            most,
-            theme,
-        );
+        let question = cut(output::prose(record.question.trim(), width, self.around), most, theme);
         // Two blank lines and the output's own heading stand between.
         let room = height.saturating_sub(lines.len() + question.len() + 3 + OUTPUT);
-        let options = shortened(options(record, width, theme), room.max(1), theme);
+        let whole = options(record, width, self.around);
+        let options = match whole.len() <= room {
+            true => whole,
+            false => shortened(one_line_options(record, width, theme), room.max(1), theme),
+        };
         lines.extend(question);
         lines.push(Laid::default());
         lines.extend(options);
@@ -168,7 +169,7 @@ impl<'a> Shown<'a> {
 
     fn low_head(&self, width: usize) -> Vec<Laid> {
         let theme = self.theme;
-        let question = Passage::plain(self.record.question.trim()).lay(width, theme.ascii);
+        let question = output::prose(self.record.question.trim(), width, self.around);
         let mut lines = cut(question, 2, theme);
         if let Some(last) = lines.last_mut() {
             let key = one_line(&self.record.answer, 12, theme.ascii);
@@ -180,7 +181,7 @@ impl<'a> Shown<'a> {
 
     fn heading(&self) -> Laid {
         let (record, theme) = (self.record, self.theme);
-        let (verdict, role) = output::verdict(record, theme.ascii);
+        let (verdict, role) = output::verdict(record, theme);
         let group = match record.subject.as_str() {
             "" => &record.category,
             _ => &record.subject,
@@ -241,29 +242,45 @@ fn one(text: String, role: Role) -> Laid {
     }
 }
 
-fn options(record: &Record, width: usize, theme: &Theme) -> Vec<Laid> {
-    record
-        .options
-        .iter()
-        .enumerate()
-        .map(|(at, option)| {
-            let name = letter(at).map(|letter| letter.to_string()).unwrap_or_default();
-            let (mark, role) = option_mark(record, &name);
-            let remark = match (record.answer == name, record.pick == name) {
-                (true, true) => "  <- key, picked",
-                (true, false) => "  <- key",
-                (false, true) => "  <- picked",
-                (false, false) => "",
-            };
-            let room = width.saturating_sub(4 + remark.len());
-            Laid {
-                spans: vec![
-                    (format!("{mark} {name} "), role),
-                    (one_line(option, room, theme.ascii), Role::Plain),
-                    (remark.to_owned(), if remark.is_empty() { Role::Plain } else { role }),
-                ],
-                start: 0,
-            }
-        })
-        .collect()
+/// The mark and the name of an option, what they mean, and what follows the option.
+fn lead(record: &Record, at: usize, theme: &Theme) -> (String, Role, &'static str) {
+    let name = letter(at).map(|letter| letter.to_string()).unwrap_or_default();
+    let (mark, role) = option_mark(record, &name, theme);
+    let remark = match (record.answer == name, record.pick == name) {
+        (true, true) => "  key, picked",
+        (true, false) => "  key",
+        (false, true) => "  picked",
+        (false, false) => "",
+    };
+    (format!("{mark} {name} "), role, remark)
+}
+
+/// The options whole, as many lines as they take.
+fn options(record: &Record, width: usize, around: &Around) -> Vec<Laid> {
+    let mut lines = Vec::new();
+    for (at, option) in record.options.iter().enumerate() {
+        let (lead, role, remark) = lead(record, at, around.theme);
+        let room = width.saturating_sub(lead.width() + remark.width()).max(10);
+        for (row, text) in output::prose(option.trim(), room, around).into_iter().enumerate() {
+            let strip = Strip::new(around.theme);
+            lines.push(match row {
+                0 => strip.put(&lead, role).join_laid(text).put(remark, role).laid(),
+                _ => strip.to(lead.width()).join_laid(text).laid(),
+            });
+        }
+    }
+    lines
+}
+
+/// The options on a line each.
+fn one_line_options(record: &Record, width: usize, theme: &Theme) -> Vec<Laid> {
+    let line = |(at, option): (usize, &String)| {
+        let (lead, role, remark) = lead(record, at, theme);
+        let room = width.saturating_sub(lead.width() + remark.width());
+        let strip = Strip::new(theme).put(lead, role).foreign(option, room, Role::Plain);
+        strip
+            .put(remark, if remark.is_empty() { Role::Plain } else { role })
+            .laid()
+    };
+    record.options.iter().enumerate().map(line).collect()
 }

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
-use crate::record::INVALID;
 use crate::text::safe::one_line;
 use crate::text::thousands;
 use crate::trace::Rows as Columns;
 use crate::tui::canvas::Canvas;
-use crate::tui::snapshot::{Snapshot, pick_text};
+use crate::tui::panes::output::put_pick;
+use crate::tui::snapshot::Snapshot;
 use crate::tui::strip::Strip;
-use crate::tui::theme::{Role, Theme};
+use crate::tui::theme::{Outcome, Role, Theme};
 use crate::tui::workspace::Workspace;
 
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ const ATTEMPTS: usize = 10;
 impl Rows {
     /// Lines of rows that fit into the pane.
     pub fn height(area: Rect) -> usize {
-        usize::from(area.height.saturating_sub(3))
+        usize::from(area.height.saturating_sub(2))
     }
 
     pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
@@ -153,11 +153,12 @@ impl Lines<'_> {
             0 => strip,
             width => strip.text(format!("{:>width$} ", rows.attempt[at])),
         };
-        let (pick, role) = match is_hidden {
-            true => ("·".to_owned(), Role::Mark),
-            false => (pick_text(rows, row), pick_role(rows, at)),
+        let width = self.widths.pick;
+        let strip = match is_hidden {
+            true => strip.field("·", width, Role::Mark),
+            false => put_pick(strip, rows.pick.get(at), pick_outcome(rows, at), width),
         };
-        strip.field(&pick, self.widths.pick, role).text(" ")
+        strip.text(" ")
     }
 }
 
@@ -176,13 +177,9 @@ pub fn pad(text: &str, width: usize, theme: &Theme) -> String {
     text + &" ".repeat(missing)
 }
 
-/// How a row's pick is coloured.
-pub fn pick_role(rows: &Columns, row: usize) -> Role {
-    match (rows.is_invalid(row), rows.correct[row]) {
-        (true, _) => Role::Invalid,
-        (false, true) => Role::Correct,
-        (false, false) => Role::Wrong,
-    }
+/// How a row came out.
+pub fn pick_outcome(rows: &Columns, row: usize) -> Outcome {
+    Outcome::of(rows.is_invalid(row), rows.correct[row])
 }
 
 /// The picks of all attempts at a row's question, its own underlined.
@@ -192,7 +189,7 @@ fn attempts<'t>(mut strip: Strip<'t>, snapshot: &Snapshot, row: u32, marks_own: 
     for attempt in all.iter().take(ATTEMPTS) {
         let at = *attempt as usize;
         let pick = if rows.is_invalid(at) { "!" } else { rows.pick.get(at) };
-        let role = pick_role(rows, at);
+        let role = pick_outcome(rows, at).role();
         strip = if marks_own && *attempt == row && all.len() > 1 {
             let pick = pad(pick, 1, strip.theme);
             strip.underlined(pick, role)
@@ -225,7 +222,7 @@ fn widths(snapshot: &Snapshot, workspace: &Workspace, width: usize) -> Widths {
     let mut widths = Widths {
         id: longest.max(4),
         attempt,
-        pick: INVALID.len(),
+        pick: longest_pick(rows) + 3,
         attempts,
         group: 0,
         question: 0,
@@ -254,6 +251,13 @@ fn widths(snapshot: &Snapshot, workspace: &Workspace, width: usize) -> Widths {
     }
     widths.question = rest;
     widths
+}
+
+/// Columns of the longest of the first picks that were read.
+fn longest_pick(rows: &Columns) -> usize {
+    let some = (0..rows.len()).filter(|row| !rows.is_invalid(*row)).take(200);
+    let longest = some.map(|row| rows.pick.get(row).width()).max();
+    longest.unwrap_or(0).clamp(1, 9)
 }
 
 fn header(widths: &Widths, workspace: &Workspace) -> String {

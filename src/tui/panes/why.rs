@@ -7,6 +7,8 @@ use crate::tui::theme::Role;
 use crate::tui::widgets::Cursor;
 use crate::tui::workspace::Workspace;
 
+use super::left_out;
+
 #[derive(Debug, Default)]
 pub struct Why {
     pub cursor: Cursor,
@@ -22,8 +24,9 @@ pub fn entries(report: &Report) -> Vec<(Cause, usize)> {
 impl Why {
     pub fn draw(&self, canvas: &mut Canvas, workspace: &Workspace) {
         let report = &workspace.selected.report;
-        let mut inner = canvas.frame("2 Why invalid", "W");
         let entries = entries(report);
+        let remark = left_out(entries.len(), canvas, "");
+        let mut inner = canvas.frame("2 Why invalid", &remark);
         let Some((_, most)) = entries.first().copied() else {
             let text = match (report.is_diagnosed, report.total.tally.invalid) {
                 (_, 0) => " no invalid rows here",
@@ -40,7 +43,7 @@ impl Why {
             let (cause, count) = entries[at];
             strip
                 .text(format!(" {:<name$}{count:>6} ", cause.label()))
-                .solid_bar(count, most, bar, Role::Wrong)
+                .solid_bar(count, most, bar, Role::Invalid)
         });
     }
 }

@@ -73,6 +73,8 @@ pub struct Shared {
     pub workspace: Workspace,
     pub session: Session,
     pub find: Option<Find>,
+    /// Whether mark-up is shown as what it means.
+    pub renders: bool,
     pub notice: Option<Notice>,
     /// An export that is being written.
     pub writing: Option<Writing>,
@@ -94,6 +96,7 @@ impl Shared {
             workspace: Workspace::default(),
             session: Session::default(),
             find: None,
+            renders: false,
             notice: None,
             writing: None,
             run: None,
@@ -110,6 +113,7 @@ impl Shared {
         Around {
             workspace: &self.workspace,
             find: self.find.as_ref(),
+            renders: self.renders,
             theme: &self.theme,
         }
     }

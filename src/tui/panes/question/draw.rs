@@ -1,21 +1,23 @@
 //! The Question screen on the terminal.
 
 use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
 
 use crate::record::Record;
 use crate::text::safe::one_line;
 use crate::text::{count, thousands};
-use crate::tui::canvas::Canvas;
+use crate::tui::canvas::{Canvas, text_room};
+use crate::tui::live::{self, Tells};
 use crate::tui::reading::Reading;
-use crate::tui::snapshot::{Snapshot, pick_text};
+use crate::tui::snapshot::Snapshot;
 use crate::tui::strip::Strip;
 use crate::tui::theme::Role;
-use crate::tui::widgets::Extent;
+use crate::tui::widgets::{Cursor, Extent};
 use crate::tui::workspace::Workspace;
 
 use super::super::Around;
 use super::super::output;
-use super::super::rows::pick_role;
+use super::super::rows::pick_outcome;
 use super::scroll::{prompt_area, prompt_lines};
 use super::{Places, Question};
 
@@ -119,8 +121,9 @@ impl Question {
         let attempts = snapshot.attempts(row);
         let mut strip = canvas.strip();
         if attempts.len() < 2 {
-            let text = format!("{} ", pick_text(rows, row));
-            return strip.put(text, pick_role(rows, row as usize));
+            let at = row as usize;
+            let pick = one_line(rows.pick.get(at), 9, canvas.theme.ascii);
+            return output::put_pick(strip, &pick, pick_outcome(rows, at), pick.width() + 4);
         }
         if canvas.width() >= 100 {
             strip = strip.dim("attempts  ");
@@ -133,7 +136,7 @@ impl Question {
             } else {
                 one_line(rows.pick.get(at), 9, canvas.theme.ascii)
             };
-            let role = pick_role(rows, at);
+            let role = pick_outcome(rows, at).role();
             strip = if place == self.attempt {
                 strip.underlined(pick, role)
             } else {
@@ -149,6 +152,10 @@ impl Question {
         let Some(row) = self.row else { return };
         let attempts = snapshot.attempts(row);
         let (area, has_keys) = (canvas.area(), canvas.focused);
+        let strips = self.strips(area, attempts.len());
+        if strips.height > 0 {
+            self.draw_strips(&mut canvas.at(strips), &attempts, snapshot, around);
+        }
         for (attempt, place) in self.columns(area, attempts.len()) {
             let Some(row) = attempts.get(attempt) else { continue };
             let focused = attempt == self.attempt && has_keys;
@@ -160,7 +167,7 @@ impl Question {
             let output = self.lay(record, place, around);
             let extent = Extent {
                 lines: output.lines.len(),
-                height: usize::from(place.height.saturating_sub(2)),
+                height: text_room(place).1,
             };
             let own = self.scrolls.get(attempt).copied().flatten();
             let from = own.unwrap_or(output.from).min(extent.last());
@@ -172,13 +179,36 @@ impl Question {
             };
             let title = output_title(snapshot, *row, record, (is_only, around));
             let mut place = canvas.at(place).focus(focused && attempts.len() > 1);
-            let title = one_line(&title, place.width().saturating_sub(6), place.theme.ascii);
             let mut inner = place.frame(&title, &below);
             if from > 0 {
                 inner.line(0, inner.strip().put("…", Role::Key));
             }
             inner.padded().laid(&output.lines, from);
         }
+    }
+
+    /// A line for each attempt: its pick, its length, and the part of its output that tells most.
+    fn draw_strips(&self, canvas: &mut Canvas, attempts: &[u32], snapshot: &Snapshot, around: &Around) {
+        let mut inner = canvas.frame("Attempts", &canvas.theme.key_name("h/l"));
+        let (rows, width) = (snapshot.rows(), inner.width());
+        let cursor = Cursor {
+            at: self.attempt,
+            top: 0,
+        };
+        inner.focused = true;
+        inner.list(attempts.len(), cursor, |place, strip| {
+            let row = attempts[place] as usize;
+            let strip = strip
+                .put(if place == self.attempt { "▶ " } else { "  " }, Role::Focus)
+                .text(format!("{:>2} ", rows.attempt[row]));
+            let strip = output::put_pick(strip, rows.pick.get(row), pick_outcome(rows, row), 5);
+            let Some(Ok(record)) = around.workspace.record(attempts[place]) else {
+                return strip.dim("…");
+            };
+            let strip = strip.dim(format!("{:>7}  ", thousands(record.reasoning_chars.max(0) as usize)));
+            let tells = Tells::of(record, &around.workspace.rule, false);
+            live::telling(strip, &tells, (pick_outcome(rows, row), width))
+        });
     }
 
     fn draw_prompt(&self, canvas: &mut Canvas, around: &Around) {
@@ -218,10 +248,11 @@ impl Question {
         };
         draw_scores(&mut canvas.at(scores), record);
         let mut place = canvas.at(prompt);
-        let lines = prompt_lines(record, place.width().saturating_sub(4), around);
+        let (width, height) = text_room(place.area());
+        let lines = prompt_lines(record, width, around);
         let extent = Extent {
             lines: lines.len(),
-            height: place.height().saturating_sub(2),
+            height,
         };
         let own = self.scrolls.get(self.attempt).copied().flatten();
         let from = own.unwrap_or(extent.last()).min(extent.last());
@@ -230,9 +261,9 @@ impl Question {
     }
 }
 
-/// `attempt 2 (0-4) · B x · 276 chars · cut off`; beside others `2 B x`.
+/// `attempt 2 (0-4) · B ✗ · 276 chars · cut off`; beside others `2 B ✗`.
 fn output_title(snapshot: &Snapshot, row: u32, record: &Record, (is_only, around): (bool, &Around)) -> String {
-    let (verdict, _) = output::verdict(record, around.theme.ascii);
+    let (verdict, _) = output::verdict(record, around.theme);
     if !is_only {
         return format!("{} {verdict}", record.attempt);
     }
@@ -295,8 +326,8 @@ fn remark(record: &Record, workspace: &Workspace) -> String {
     if record.logprobs.is_none() {
         let reading = Reading::of(record, &workspace.rule);
         parts.push(match &reading.matched {
-            Some(range) => {
-                let offset = record.reasoning[..range.start].chars().count();
+            Some(lit) => {
+                let offset = record.reasoning[..lit.whole.start].chars().count();
                 format!("match: first of {} · offset {offset}", reading.matches.max(1))
             }
             None => "no match".to_owned(),

@@ -8,6 +8,7 @@ mod scroll;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use crate::record::Record;
+use crate::tui::room::{self, Want};
 use crate::tui::snapshot::Snapshot;
 use crate::tui::workspace::Workspace;
 
@@ -16,9 +17,9 @@ use super::Around;
 /// How the outputs of several attempts stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Arrangement {
-    /// Side by side where there is room, else one.
+    /// One across the screen, and a line of each where there is room.
     #[default]
-    Fitting,
+    Lines,
     Side,
     Stacked,
     One,
@@ -26,6 +27,9 @@ pub enum Arrangement {
 
 /// Narrowest output column.
 const COLUMN: u16 = 23;
+
+/// Lines of the output below which the attempts have no line each.
+const LOWEST: usize = 8;
 
 #[derive(Debug, Default)]
 pub struct Question {
@@ -116,16 +120,18 @@ impl Question {
     /// Lines of the question's pane: what it needs, as far as the text below it does not need them more. Up to half is its
     /// own in any case, and so is half for the text.
     fn question_height(&self, record: &Record, body: Rect, around: &Around) -> u16 {
-        let width = usize::from(body.width.saturating_sub(4));
-        let wanted = self.question_lines(record, width, around).len() + 2;
-        let (all, half) = (usize::from(body.height), usize::from(body.height) / 2);
-        let tall = if wanted <= half + 2 {
-            wanted
-        } else {
-            let below = self.lines_below(record, body, around) + 2;
-            wanted.min(all.saturating_sub(below.min(half)))
-        };
-        tall.max(4) as u16
+        let width = usize::from(body.width.saturating_sub(2));
+        let wanted = self.question_lines(record, width, around).len() + 1;
+        let half = usize::from(body.height) / 2;
+        if wanted <= half {
+            return wanted.max(3) as u16;
+        }
+        let below = self.lines_below(record, body, around) + 1;
+        let wants = [
+            Want::new(wanted.min(half).max(3), wanted, 0),
+            Want::new(below.min(half), below, 1),
+        ];
+        room::share(usize::from(body.height), &wants)[0] as u16
     }
 
     fn shown_record<'w>(&self, workspace: &'w Workspace) -> Option<&'w Record> {
@@ -136,23 +142,17 @@ impl Question {
     /// The attempts whose outputs are in sight: places among those of the question.
     fn window(&self, attempts: usize, width: u16, height: u16) -> (Arrangement, std::ops::Range<usize>) {
         let fit = match self.arrangement {
-            Arrangement::Fitting | Arrangement::Side => usize::from(width / COLUMN),
+            Arrangement::Side => usize::from(width / COLUMN),
             Arrangement::Stacked => usize::from(height / 6),
-            Arrangement::One => 1,
+            Arrangement::Lines | Arrangement::One => 1,
         };
-        let fits_most = attempts <= fit || fit >= 4;
         let arrangement = match self.arrangement {
             _ if attempts <= 1 => Arrangement::One,
-            Arrangement::Fitting if fits_most => Arrangement::Side,
-            Arrangement::Fitting => Arrangement::One,
             Arrangement::Side if fit < 2 => Arrangement::One,
+            Arrangement::Lines if usize::from(height) < attempts + LOWEST => Arrangement::One,
             chosen => chosen,
         };
-        let shown = if arrangement == Arrangement::One {
-            1
-        } else {
-            fit.clamp(1, attempts)
-        };
+        let shown = fit.clamp(1, attempts.max(1));
         let from = self
             .attempt
             .saturating_sub(shown / 2)
@@ -160,9 +160,29 @@ impl Question {
         (arrangement, from..(from + shown).min(attempts))
     }
 
+    /// Where the attempts stand that have a line each; empty where they have none.
+    fn strips(&self, area: Rect, attempts: usize) -> Rect {
+        let (arrangement, _) = self.window(attempts.max(1), area.width, area.height);
+        let height = if arrangement == Arrangement::Lines {
+            attempts + 1
+        } else {
+            0
+        };
+        Rect {
+            height: height as u16,
+            ..area
+        }
+    }
+
     /// Where the outputs in sight stand: attempt and rectangle.
     pub fn columns(&self, area: Rect, attempts: usize) -> Vec<(usize, Rect)> {
         let (arrangement, range) = self.window(attempts.max(1), area.width, area.height);
+        let strips = self.strips(area, attempts).height;
+        let area = Rect {
+            y: area.y + strips,
+            height: area.height - strips,
+            ..area
+        };
         let shares = vec![Constraint::Ratio(1, range.len().max(1) as u32); range.len().max(1)];
         let areas = match arrangement {
             Arrangement::Stacked => Layout::vertical(shares).split(area),
@@ -174,9 +194,11 @@ impl Question {
     pub fn next_arrangement(&mut self, area: Rect, attempts: usize) {
         let (shown, _) = self.window(attempts, area.width, area.height);
         self.arrangement = match shown {
-            Arrangement::Fitting | Arrangement::Side => Arrangement::Stacked,
+            Arrangement::Lines => Arrangement::Side,
+            Arrangement::Side => Arrangement::Stacked,
             Arrangement::Stacked => Arrangement::One,
-            Arrangement::One => Arrangement::Side,
+            Arrangement::One if self.arrangement == Arrangement::Lines => Arrangement::Side,
+            Arrangement::One => Arrangement::Lines,
         };
         self.scrolls.clear();
     }

@@ -3,9 +3,10 @@
 use unicode_width::UnicodeWidthStr;
 
 use crate::record::{INVALID, Record, letter};
-use crate::tui::passage::{Laid, Passage};
+use crate::tui::panes::output::{mark_of, prose};
+use crate::tui::passage::Laid;
 use crate::tui::strip::Strip;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Role, Theme};
 use crate::tui::workspace::Workspace;
 
 use super::super::Around;
@@ -18,7 +19,7 @@ impl Question {
             "" => record.prompt.trim(),
             question => question,
         };
-        let mut lines = lit(text, width, around);
+        let mut lines = prose(text, width, around);
         lines.push(Laid::default());
         lines.extend(self.option_lines(record, width, around));
         lines
@@ -27,14 +28,24 @@ impl Question {
     fn option_lines(&self, record: &Record, width: usize, around: &Around) -> Vec<Laid> {
         let picks = Picks::of(self.row, around.workspace);
         let names = (0..record.options.len()).map(|at| letter(at).map_or_else(|| (at + 1).to_string(), String::from));
-        let marked: Vec<Marked> = names.map(|name| picks.mark(record, name, width)).collect();
+        let marked: Vec<Marked> = names
+            .map(|name| picks.mark(record, name, (width, around.theme)))
+            .collect();
         let unread = picks.unread(width);
         let tallies = marked.iter().chain(&unread).map(|marked| marked.tally.width());
         let side = tallies.max().unwrap_or(0);
         let room = width.saturating_sub(side + 6).max(10);
+        let laid: Vec<Vec<Laid>> = record
+            .options
+            .iter()
+            .map(|option| prose(option.trim(), room, around))
+            .collect();
+        // Who picked what stands beside the options, not far from them.
+        let widest = laid.iter().flatten().map(|line| line.text().trim_end().width()).max();
+        let room = widest.unwrap_or(0).max(24).min(room);
         let mut lines = Vec::new();
-        for (option, marked) in record.options.iter().zip(&marked) {
-            for (row, text) in lit(option.trim(), room, around).into_iter().enumerate() {
+        for (option, marked) in laid.into_iter().zip(&marked) {
+            for (row, text) in option.into_iter().enumerate() {
                 lines.push(marked.line(row == 0, text, room, around));
             }
         }
@@ -46,15 +57,9 @@ impl Question {
     }
 }
 
-/// Foreign text as lines, with what is searched for lit.
-fn lit(text: &str, width: usize, around: &Around) -> Vec<Laid> {
-    let found = around.find.map(|find| find.places(text)).unwrap_or_default();
-    Passage::with_found(text, &found).lay(width, around.theme.ascii)
-}
-
 /// An option's name with its mark, and who picked it.
 struct Marked {
-    mark: &'static str,
+    mark: String,
     name: String,
     tally: String,
     role: Role,
@@ -64,7 +69,7 @@ impl Marked {
     fn line(&self, is_first: bool, text: Laid, room: usize, around: &Around) -> Laid {
         let strip = Strip::new(around.theme);
         if !is_first {
-            return strip.text("    ").join_laid(text).laid();
+            return strip.to(self.mark.width() + 3).join_laid(text).laid();
         }
         let strip = strip
             .put(format!("{} {} ", self.mark, self.name), self.role)
@@ -103,17 +108,13 @@ impl Picks {
         by.map(|(attempt, _)| *attempt).collect()
     }
 
-    fn mark(&self, record: &Record, name: String, width: usize) -> Marked {
+    fn mark(&self, record: &Record, name: String, (width, theme): (usize, &Theme)) -> Marked {
         let is_key = !self.is_hidden && record.answer == name;
         let by = self.attempts(&name);
-        let (mark, role) = match (is_key, by.is_empty()) {
-            (true, _) => ("*", Role::Correct),
-            (false, false) => ("x", Role::Wrong),
-            (false, true) => (" ", Role::Plain),
-        };
+        let (mark, role) = mark_of(is_key, !by.is_empty(), theme);
         let mut tally = self.tally(&by, is_key, width);
         if self.label.is_some_and(|label| name == label.to_string()) {
-            tally.push_str("  <- you");
+            tally.push_str("  you");
         }
         Marked {
             mark,
@@ -127,7 +128,7 @@ impl Picks {
     fn unread(&self, width: usize) -> Option<Marked> {
         let by = self.attempts(INVALID);
         (self.by.len() > 1 && !by.is_empty()).then(|| Marked {
-            mark: "!",
+            mark: "!".to_owned(),
             name: INVALID.to_owned(),
             tally: self.tally(&by, false, width),
             role: Role::Invalid,
@@ -139,16 +140,16 @@ impl Picks {
         let key = if is_key { "key" } else { "" };
         if self.by.len() < 2 {
             let said = match (is_key, by.is_empty()) {
-                (true, true) => "<- key",
-                (true, false) => "<- key, pick",
-                (false, false) => "<- pick",
+                (true, true) => "key",
+                (true, false) => "key, pick",
+                (false, false) => "pick",
                 (false, true) => "",
             };
             return said.to_owned();
         }
         let bar = "█".repeat(by.len().min(6));
         let numbers = by.iter().take(6).map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        if width < 90 {
+        if width < 140 {
             return format!("{key:<3} {bar:<6}{numbers}").trim_end().to_owned();
         }
         let word = match by.len() {

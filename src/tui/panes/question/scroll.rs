@@ -3,7 +3,8 @@
 use ratatui::layout::Rect;
 
 use crate::record::Record;
-use crate::tui::passage::{Laid, Passage};
+use crate::tui::canvas::text_room;
+use crate::tui::passage::{Laid, Lights, Passage};
 use crate::tui::reading::Reading;
 use crate::tui::theme::Role;
 use crate::tui::widgets::Extent;
@@ -22,8 +23,8 @@ impl Question {
         let record = around.workspace.record(row)?.as_deref().ok()?;
         if self.prompt.is_some() || record.logprobs.is_some() {
             let place = prompt_area(area, record, self.prompt.is_some());
-            let height = usize::from(place.height.saturating_sub(2));
-            let lines = prompt_lines(record, usize::from(place.width.saturating_sub(4)), around);
+            let (width, height) = text_room(place);
+            let lines = prompt_lines(record, width, around);
             let from = lines.len().saturating_sub(height);
             let output = Output {
                 lines,
@@ -38,7 +39,7 @@ impl Question {
             .find(|(shown, _)| *shown == attempt)
             .or(columns.first())?
             .1;
-        Some((self.lay(record, own, around), usize::from(own.height.saturating_sub(2))))
+        Some((self.lay(record, own, around), text_room(own).1))
     }
 
     /// The text in focus: its lines, and how many are in sight.
@@ -47,16 +48,14 @@ impl Question {
     }
 
     pub(super) fn lay(&self, record: &Record, place: Rect, around: &Around) -> Output {
-        let size = (
-            usize::from(place.width.saturating_sub(4)),
-            usize::from(place.height.saturating_sub(2)),
-        );
+        let size = text_room(place);
         let (workspace, theme) = (around.workspace, around.theme);
         let reading = Reading::of(record, &workspace.rule);
         let view = output::View {
             size,
             folds: !self.unfolded,
             find: around.find,
+            renders: around.renders,
         };
         let mut output = output::lay(record, &reading, view, theme);
         if reading.matched.is_none() && !record.reasoning.trim().is_empty() {
@@ -79,12 +78,13 @@ impl Question {
         if self.prompt.is_some() || record.logprobs.is_some() {
             return usize::from(body.height);
         }
+        let strips = self.strips(body, attempts).height;
         let columns = self.columns(body, attempts);
         let lines = columns
             .iter()
             .filter_map(|(attempt, _)| self.text_of(*attempt, body, around))
             .map(|(output, _)| output.lines.len());
-        lines.max().unwrap_or(1)
+        lines.max().unwrap_or(1) + usize::from(strips)
     }
 
     /// The first line in sight of the text in focus; `None`: where it begins by itself.
@@ -114,18 +114,10 @@ impl Question {
 
     /// Lines of the question, and those in sight.
     pub(super) fn question_extent(&self, places: &Places, around: &Around) -> Extent {
-        let (width, height) = (
-            places.question.width.saturating_sub(4),
-            places.question.height.saturating_sub(2),
-        );
+        let (width, height) = text_room(places.question);
         let record = self.shown_record(around.workspace);
-        let lines = record.map_or(0, |record| {
-            self.question_lines(record, usize::from(width), around).len()
-        });
-        Extent {
-            lines,
-            height: usize::from(height),
-        }
+        let lines = record.map_or(0, |record| self.question_lines(record, width, around).len());
+        Extent { lines, height }
     }
 
     /// Whether a part of the question or of an option is out of sight.
@@ -162,7 +154,7 @@ impl Question {
         } else {
             places.outputs
         };
-        (area.height.saturating_sub(2) / 2).max(1) as isize
+        (area.height.saturating_sub(1) / 2).max(1) as isize
     }
 
     /// Goes to the next found place of anything on the screen; to the match or evidence where nothing is searched for.
@@ -214,8 +206,7 @@ impl Question {
         };
         let workspace = around.workspace;
         if let Some(record) = self.shown_record(workspace) {
-            let width = usize::from(places.question.width.saturating_sub(4));
-            let height = usize::from(places.question.height.saturating_sub(2));
+            let (width, height) = text_room(places.question);
             add(0, &self.question_lines(record, width, around), height);
         }
         let attempts = workspace.snapshot.as_deref().zip(self.row);
@@ -247,7 +238,7 @@ pub(super) fn prompt_area(area: Rect, record: &Record, whole: bool) -> Rect {
             ..area
         };
     }
-    let letters = record.logprobs.as_ref().map_or(4, Vec::len) as u16 + 5;
+    let letters = record.logprobs.as_ref().map_or(4, Vec::len) as u16 + 4;
     Rect {
         height: letters.min(area.height),
         ..area
@@ -256,7 +247,11 @@ pub(super) fn prompt_area(area: Rect, record: &Record, whole: bool) -> Rect {
 
 pub(super) fn prompt_lines(record: &Record, width: usize, around: &Around) -> Vec<Laid> {
     let found = around.find.map(|find| find.places(&record.prompt)).unwrap_or_default();
-    Passage::with_found(&record.prompt, &found).lay(width, around.theme.ascii)
+    let lights = Lights {
+        found: &found,
+        ..Lights::default()
+    };
+    Passage::with_lights(&record.prompt, &lights).lay(width, around.theme.ascii)
 }
 
 pub(super) fn rule_text(workspace: &Workspace) -> String {

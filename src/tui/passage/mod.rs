@@ -1,12 +1,17 @@
 //! Long foreign text as lines of a given width: loops folded, the match lit, every cluster safe.
 
+mod layout;
+
 use std::ops::Range;
 
 use crate::diagnose::Tail;
 use crate::text::safe::{Kind, clusters, tab_width};
 use crate::text::thousands;
 
-use super::theme::{Role, Theme};
+use layout::Layout;
+
+use super::rendered::Token;
+use super::theme::{Outcome, Role, Theme};
 
 /// A stretch of a passage: foreign text, or a remark of ours.
 #[derive(Debug, Clone)]
@@ -37,19 +42,61 @@ impl Laid {
     }
 }
 
+/// The place where the rule matched, the pick within it, and what came of that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lit {
+    pub whole: Range<usize>,
+    pub letter: Range<usize>,
+    pub outcome: Outcome,
+}
+
 /// What is lit and what is folded in an output.
 #[derive(Debug, Clone, Default)]
 pub struct Lights<'a> {
-    pub matched: Option<Range<usize>>,
+    pub matched: Option<Lit>,
     pub evidence: Option<Range<usize>>,
     pub tail: Option<&'a Tail>,
     pub found: &'a [Range<usize>],
-    /// Whether loops and the text after the match are folded.
+    /// Whether the thinking, loops and the text after the match are folded.
     pub folds: bool,
+    /// What is shown as something else; nothing where the text is shown as it is.
+    pub rendered: &'a [Token],
+}
+
+impl Lights<'_> {
+    /// Where the stretches begin that look otherwise than what stands before them, within a part of the text.
+    fn edges(&self, range: &Range<usize>) -> Vec<usize> {
+        let matched = self.matched.iter().flat_map(|lit| [&lit.whole, &lit.letter]);
+        let lit = matched.chain(&self.evidence).chain(self.found);
+        let mut edges: Vec<usize> = lit.flat_map(|part| [part.start, part.end]).collect();
+        edges.retain(|edge| range.contains(edge));
+        edges.extend([range.start, range.end]);
+        edges.sort_unstable();
+        edges.dedup();
+        edges
+    }
+
+    fn role(&self, at: usize, plain: Role) -> Role {
+        let lit = |choose: fn(&Lit) -> &Range<usize>| self.matched.as_ref().filter(|lit| choose(lit).contains(&at));
+        if self.found.iter().any(|part| part.contains(&at)) {
+            Role::Found
+        } else if let Some(lit) = lit(|lit| &lit.letter) {
+            Role::Letter(lit.outcome)
+        } else if let Some(lit) = lit(|lit| &lit.whole) {
+            Role::Match(lit.outcome)
+        } else if self.evidence.as_ref().is_some_and(|part| part.contains(&at)) {
+            Role::Evidence
+        } else {
+            plain
+        }
+    }
 }
 
 /// Code points of the text after the match that stay in sight when it is folded.
 const AFTER_MATCH: usize = 160;
+
+/// Characters of thinking that are not worth a fold.
+const THOUGHT: usize = 200;
 
 impl<'a> Passage<'a> {
     pub fn plain(text: &'a str) -> Passage<'a> {
@@ -70,18 +117,10 @@ impl<'a> Passage<'a> {
         self.push(text, 0, role);
     }
 
-    /// A text with found stretches lit.
-    pub fn with_found(text: &'a str, found: &[Range<usize>]) -> Passage<'a> {
+    /// A text with what is lit in it, none of it folded.
+    pub fn with_lights(text: &'a str, lights: &Lights) -> Passage<'a> {
         let mut passage = Passage::default();
-        passage.lit(
-            text,
-            0..text.len(),
-            Role::Plain,
-            &Lights {
-                found,
-                ..Lights::default()
-            },
-        );
+        passage.lit(text, 0..text.len(), Role::Plain, lights);
         passage
     }
 
@@ -97,47 +136,25 @@ impl<'a> Passage<'a> {
         let mut passage = Passage::default();
         // White space before the first word only shifts the first line.
         let begin = text.len() - text.trim_start_matches([' ', '\n']).len();
-        let matched = lights
-            .matched
-            .clone()
-            .filter(|range| text.get(range.clone()).is_some() && range.start >= begin);
+        let matched = lights.matched.as_ref().map(|lit| lit.whole.clone());
+        let matched = matched.filter(|range| text.get(range.clone()).is_some() && range.start >= begin);
         let tail = lights
             .tail
             .filter(|tail| lights.folds && text.is_char_boundary(tail.start + tail.unit));
         let end = tail.map_or(text.len(), |tail| tail.start + tail.unit);
-        let rule = theme.rule();
+        let begin = passage.thought(text, begin..end, lights);
         match matched {
-            Some(range) if range.end <= end => {
+            Some(range) if range.start >= begin && range.end <= end => {
                 let (open, close) = theme.match_marks();
+                let role = lights
+                    .matched
+                    .as_ref()
+                    .map_or(Role::Plain, |lit| Role::Match(lit.outcome));
                 passage.lit(text, begin..range.start, Role::Plain, lights);
-                passage.push(open, range.start, Role::Match);
-                passage.push(&text[range.clone()], range.start, Role::Match);
-                passage.push(close, range.end, Role::Match);
-                let mut rest = range.end..end;
-                // The rest of the sentence's line still belongs to it.
-                let line_end = text[rest.clone()].find('\n').map_or(rest.end, |at| rest.start + at);
-                if text[rest.start..line_end].chars().count() < 40 {
-                    passage.lit(text, rest.start..line_end, Role::Plain, lights);
-                    rest.start = line_end;
-                }
-                if !text[rest.clone()].trim().is_empty() {
-                    rest.start += text[rest.clone()].len() - text[rest.clone()].trim_start().len();
-                    passage.push(
-                        format!("\n{rule} text after the match {rule}\n"),
-                        rest.start,
-                        Role::Mark,
-                    );
-                    let shown = rest.start + fold_at(&text[rest.clone()], lights.folds);
-                    passage.lit(text, rest.start..shown, Role::Dim, lights);
-                    if shown < rest.end {
-                        let hidden = text[shown..rest.end].chars().count();
-                        passage.push(
-                            format!("\n{rule} {} more characters (z) {rule}", thousands(hidden)),
-                            shown,
-                            Role::Mark,
-                        );
-                    }
-                }
+                passage.push(open, range.start, role);
+                passage.lit(text, range.clone(), role, lights);
+                passage.push(close, range.end, role);
+                passage.after_match(text, range.end..end, lights, theme);
             }
             _ => passage.lit(text, begin.min(end)..end, Role::Plain, lights),
         }
@@ -150,28 +167,76 @@ impl<'a> Passage<'a> {
         passage
     }
 
-    /// A stretch with its evidence and found parts lit.
+    /// Folds what stands before the last `</think>` of a part, unless something is lit in it; gives back where the rest
+    /// begins.
+    fn thought(&mut self, text: &str, part: Range<usize>, lights: &Lights) -> usize {
+        const CLOSE: &str = "</think>";
+        let inside = text.get(part.clone()).unwrap_or_default();
+        let Some(close) = inside.rfind(CLOSE).filter(|_| lights.folds) else {
+            return part.start;
+        };
+        let end = part.start + close + CLOSE.len();
+        let chars = text[part.start..end].chars().count();
+        let is_lit = |at: usize| lights.role(at, Role::Plain) != Role::Plain;
+        if chars < THOUGHT
+            || lights
+                .edges(&(part.start..end))
+                .into_iter()
+                .any(|at| at < end && is_lit(at))
+        {
+            return part.start;
+        }
+        let mark = format!("<think> {} characters (z)\n", thousands(chars));
+        self.push(mark, part.start, Role::Mark);
+        end + text[end..].len() - text[end..].trim_start().len()
+    }
+
+    /// What follows the match: the rest of its line as it is, what comes then set apart and folded.
+    fn after_match(&mut self, text: &'a str, mut rest: Range<usize>, lights: &Lights, theme: &Theme) {
+        let rule = theme.rule();
+        // The rest of the sentence's line still belongs to it.
+        let line_end = text[rest.clone()].find('\n').map_or(rest.end, |at| rest.start + at);
+        if text[rest.start..line_end].chars().count() < 40 {
+            self.lit(text, rest.start..line_end, Role::Plain, lights);
+            rest.start = line_end;
+        }
+        if text[rest.clone()].trim().is_empty() {
+            return;
+        }
+        rest.start += text[rest.clone()].len() - text[rest.clone()].trim_start().len();
+        let mark = format!("\n{rule} text after the match {rule}\n");
+        self.push(mark, rest.start, Role::Mark);
+        let shown = rest.start + fold_at(&text[rest.clone()], lights.folds);
+        self.lit(text, rest.start..shown, Role::Dim, lights);
+        if shown < rest.end {
+            let hidden = text[shown..rest.end].chars().count();
+            let mark = format!("\n{rule} {} more characters (z) {rule}", thousands(hidden));
+            self.push(mark, shown, Role::Mark);
+        }
+    }
+
+    /// A stretch with what is lit in it.
     fn lit(&mut self, text: &'a str, range: Range<usize>, role: Role, lights: &Lights) {
-        let mut edges = vec![range.start, range.end];
-        for part in lights.evidence.iter().chain(lights.found) {
-            edges.extend([part.start, part.end].into_iter().filter(|edge| range.contains(edge)));
+        for pair in lights.edges(&range).windows(2) {
+            let role = lights.role(pair[0], role);
+            self.stretch(text, pair[0]..pair[1], role, lights.rendered);
         }
-        edges.sort_unstable();
-        edges.dedup();
-        let within = |part: &Range<usize>, start: usize| part.contains(&start);
-        for pair in edges.windows(2) {
-            let Some(stretch) = text.get(pair[0]..pair[1]) else {
-                continue;
-            };
-            let role = if lights.found.iter().any(|part| within(part, pair[0])) {
-                Role::Found
-            } else if lights.evidence.as_ref().is_some_and(|part| within(part, pair[0])) {
-                Role::Evidence
-            } else {
-                role
-            };
-            self.push(stretch, pair[0], role);
+    }
+
+    /// A stretch that is all of one kind, with what lies whole within it shown as it is rendered.
+    fn stretch(&mut self, text: &'a str, range: Range<usize>, role: Role, rendered: &[Token]) {
+        let first = rendered.partition_point(|token| token.range.start < range.start);
+        let mut at = range.start;
+        for token in rendered[first..]
+            .iter()
+            .take_while(|token| token.range.end <= range.end)
+        {
+            self.push(text.get(at..token.range.start).unwrap_or_default(), at, role);
+            let own = if role == Role::Plain { token.role } else { role };
+            self.push(token.shown.clone(), token.range.start, own);
+            at = token.range.end;
         }
+        self.push(text.get(at..range.end).unwrap_or_default(), at, role);
     }
 
     /// Adds a remark of ours on its own line.
@@ -215,95 +280,6 @@ fn fold_at(text: &str, folds: bool) -> usize {
     match text.char_indices().nth(AFTER_MATCH) {
         Some((at, _)) if folds && text[at..].chars().nth(AFTER_MATCH).is_some() => at,
         _ => text.len(),
-    }
-}
-
-/// A line being filled.
-struct Layout {
-    width: usize,
-    lines: Vec<Laid>,
-    line: Laid,
-    column: usize,
-    /// After the last white space of the line: span, byte in it, column.
-    break_at: Option<(usize, usize, usize)>,
-    fresh: bool,
-}
-
-impl Layout {
-    fn new(width: usize) -> Layout {
-        Layout {
-            width,
-            lines: Vec::new(),
-            line: Laid::default(),
-            column: 0,
-            break_at: None,
-            fresh: true,
-        }
-    }
-
-    fn put(&mut self, shown: &str, cells: usize, role: Role, start: usize, is_space: bool) {
-        if self.column + cells > self.width && self.column > 0 {
-            if is_space && !self.line.spans.is_empty() {
-                // White space hangs over the edge unseen.
-                self.break_at = None;
-                self.wrap(start + 1);
-                return;
-            }
-            self.wrap(start);
-        }
-        if self.fresh {
-            self.line.start = start;
-            self.fresh = false;
-        }
-        match self.line.spans.last_mut() {
-            Some((text, last)) if *last == role => text.push_str(shown),
-            _ => self.line.spans.push((shown.to_owned(), role)),
-        }
-        self.column += cells;
-        if is_space || cells == 2 {
-            let (text, _) = &self.line.spans[self.line.spans.len() - 1];
-            self.break_at = Some((self.line.spans.len() - 1, text.len(), self.column));
-        }
-    }
-
-    /// Ends the full line, at its last white space where there is one.
-    fn wrap(&mut self, start: usize) {
-        let Some((span, byte, column)) = self.break_at.take() else {
-            self.end_line(start);
-            self.line.start = start;
-            return;
-        };
-        let mut rest = self.line.spans.split_off(span + 1);
-        let (text, role) = &mut self.line.spans[span];
-        let carried = text.split_off(byte);
-        let role = *role;
-        if !carried.is_empty() {
-            rest.insert(0, (carried, role));
-        }
-        let carried_columns = self.column - column;
-        self.end_line(start);
-        self.line.spans = rest;
-        self.column = carried_columns;
-        // Good enough for finding the line of a place: the carried word began a little before.
-        self.line.start = start.saturating_sub(self.line.text().len());
-        self.fresh = self.line.spans.is_empty();
-    }
-
-    fn end_line(&mut self, start: usize) {
-        if self.fresh {
-            self.line.start = start;
-        }
-        self.lines.push(std::mem::take(&mut self.line));
-        self.column = 0;
-        self.break_at = None;
-        self.fresh = true;
-    }
-
-    fn finish(mut self) -> Vec<Laid> {
-        if !self.line.spans.is_empty() || self.lines.is_empty() {
-            self.end_line(0);
-        }
-        self.lines
     }
 }
 
@@ -371,7 +347,11 @@ mod tests {
     fn the_match_is_marked_and_what_follows_it_is_set_apart() {
         let text = "So the answer is (C).\nQuestion: another one";
         let lights = Lights {
-            matched: Some(7..20),
+            matched: Some(Lit {
+                whole: 7..20,
+                letter: 18..19,
+                outcome: Outcome::Right,
+            }),
             folds: true,
             ..Lights::default()
         };
@@ -384,6 +364,49 @@ mod tests {
                 "Question: another one"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_lit_stands_at_the_same_words_raw_and_rendered() {
+        let text = "By $\\frac{\\pi}{2}$ the **answer is (C)** here";
+        let tokens = crate::tui::rendered::tokens(text, 80, false);
+        let start = text.find("answer").unwrap();
+        let lit = Lit {
+            whole: start..start + 13,
+            letter: start + 11..start + 12,
+            outcome: Outcome::Wrong,
+        };
+        let of = |rendered: &[Token]| {
+            let lights = Lights {
+                matched: Some(lit.clone()),
+                rendered,
+                ..Lights::default()
+            };
+            let laid = Passage::output(text, &lights, &THEME).lay(80, false).remove(0);
+            let letter = laid
+                .spans
+                .iter()
+                .find(|(_, role)| *role == Role::Letter(Outcome::Wrong));
+            (laid.text(), letter.unwrap().0.clone())
+        };
+        assert_eq!(of(&[]).1, "C");
+        assert_eq!(of(&tokens), ("By π/2 the **⟦answer is (C)⟧** here".into(), "C".into()));
+    }
+
+    #[test]
+    fn thinking_folds_unless_something_in_it_is_lit() {
+        let text = format!("<think>{}</think>\n\nThe answer is (C).", "Let me see. ".repeat(30));
+        let folds = Lights {
+            folds: true,
+            ..Lights::default()
+        };
+        let shown = |lights: &Lights| lines(&Passage::output(&text, lights, &THEME), 60);
+        assert_eq!(shown(&folds), ["<think> 375 characters (z)", "The answer is (C)."]);
+        let lit = Lights {
+            evidence: Some(20..30),
+            ..folds
+        };
+        assert!(shown(&lit).len() > 5 && shown(&Lights::default()).len() > 5);
     }
 
     #[test]
