@@ -354,7 +354,7 @@ mod tests {
                 question_id: *id,
                 ..Record::default()
             };
-            let trace = Trace::from_records("t", "t", ids.iter().map(record).collect());
+            let trace = crate::trace::Trace::from_records("t", "t", ids.iter().map(record).collect());
             Arc::new(Snapshot::of(Arc::new(trace)))
         };
         let mut workspace = Workspace::default();
