@@ -15,7 +15,7 @@ use super::DAMAGED;
 use super::cells::{Cell, typed};
 use super::source::Source;
 use crate::guard::guarded;
-use crate::record::{Finish, INVALID, Record, columns, split_prompt};
+use crate::record::{Finish, INVALID, Record, ServedBy, columns, split_prompt};
 
 /// Rows that are decoded together.
 const TOGETHER: usize = 256;

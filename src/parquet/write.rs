@@ -12,7 +12,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
 use super::cells::Cell;
-use crate::record::{Finish, Record, columns};
+use crate::record::{Finish, Record, ServedBy, columns};
 
 /// Rows of a row group.
 const GROUP: usize = 2_000;
