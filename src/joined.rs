@@ -79,6 +79,12 @@ impl Texts for Joined {
         Ok(numbered.collect())
     }
 
+    fn answers(&self, rows: &[usize]) -> Result<Vec<Arc<Record>>> {
+        let records = self.by_part(rows, |texts, rows| texts.answers(rows))?;
+        let numbered = rows.iter().zip(records);
+        Ok(numbered.map(|(row, record)| self.numbered(*row, record)).collect())
+    }
+
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {
         self.by_part(rows, |texts, rows| texts.source(rows))
     }

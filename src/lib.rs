@@ -24,14 +24,19 @@
 //! 7. [`stats`] counts (nothing else does), [`filter`] selects, [`diagnose`] says why a row is unreadable, [`compare`] pairs two
 //!    runs, [`check`] looks for what is wrong, [`export`] writes a slice, [`tui`] and [`cli`] show it.
 //!
+//! 8. A [`card`] says all that moved a number, hashed in four parts; the [`catalogue`] is an index of runs and traces by their
+//!    cards, and a [`leaderboard`] ranks those of one measurement.
+//!
 //! # Floors
 //!
 //! A module may use any lower floor, and no other module of its own (`tests/integration/floors.rs` holds it to that).
 //!
 //! ```text
-//! 11  cli
-//! 10  tui
-//! 9  bench charts check export release
+//! 12  cli
+//! 11  tui
+//! 10  leaderboard
+//! 9  bench catalogue charts check export release
+//! 8  card filter import rescore run suspects
 //! 8  card filter import rescore run suspects
 //! 7  benchmark compare diagnose joined labels store
 //! 6  notes parquet stats
@@ -50,7 +55,8 @@
 //! - The engine's thread (`cli::sit`): `run::execute`, a plain function. It tells `Update`s over a channel and asks after each
 //!   whether to go on; `--plain` hears the same ones without a thread.
 //! - A server's requests are futures on a runtime of that thread; computing threads belong to the decoder alone.
-//! - The hub's transfers and the watcher of signals (`stop`) have threads of their own. Nothing else starts one.
+//! - The hub's transfers and the watcher of signals (`stop`) have threads of their own, and a run that begins is
+//!   entered into the catalogue on one (`cli::entering`). Nothing else starts one.
 //!
 //! # What lies on disk
 //!
@@ -61,6 +67,8 @@
 //!   the commands of runs, the last view), `notes/` (marks and notes by a trace's fingerprint), `cache/` (indices of large files,
 //!   diagnoses, roundings). Each cache file carries a layout, the program that wrote it, the identity of what it was made from and a sum over its bytes ([`files`]); what does not fit is made anew, so
 //!   there is nothing to migrate and all of `cache/` may be deleted.
+//! - `catalogue.db` there ([`catalogue`]): SQLite, made anew from run folders at any time; a change of its tables is one more
+//!   text in `catalogue/schema.rs`.
 //!
 //! # To add …
 //!
@@ -74,6 +82,7 @@
 //! | filter word | `WORDS` and `Test` in `filter/mod.rs`, its reading in `filter/parse.rs`, what it holds of in `filter/select.rs` |
 //! | key | one row of `tui/keymap/table.rs`: help, key line and README follow from it |
 //! | screen | a type under `tui/` with an `impl Screen`, its column `On` in `tui/keymap/`, the place that pushes it |
+//! | card field | one entry of `ALL` in `card/fields.rs`: where the manifest, the harness, Inspect or the rows tell it |
 //! | record column | a line of `columns!` in `record.rs`, its value in `run/answer.rs`; the README row that the test of the table prints |
 //! | statistic | `stats/sum.rs`, so that every place that shows it has the same digits |
 //! | model family | `FAMILIES` in `engine/candle/config/mod.rs`, its function in `families.rs`; switches in `decoder.rs` where its block differs; a tiny reference model proves it (`bench --check-models`) |
@@ -83,6 +92,7 @@
 pub mod bench;
 pub mod benchmark;
 pub mod card;
+pub mod catalogue;
 pub mod charts;
 pub mod check;
 pub mod cli;
@@ -101,6 +111,7 @@ pub mod jinja;
 pub mod joined;
 pub mod json;
 pub mod labels;
+pub mod leaderboard;
 pub mod manifest;
 pub mod notes;
 pub mod parquet;

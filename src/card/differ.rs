@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::sizes::{knob_of, size_of};
-use super::{Card, Field, Kind, Part, fields};
+use super::{Card, Field, Kind, NONE, Part, fields};
 
 /// Whether two numbers may stand side by side; the first that fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -135,6 +135,22 @@ impl Difference {
         }
     }
 
+    /// Another number of shots brings another template text, and examples where there were none: one knob, not three.
+    fn set_consequences_apart(&mut self) {
+        let is_moved = |name: &str| self.moved.iter().any(|change| change.name == name);
+        if !is_moved("prompt.shots") || is_moved("prompt.style") {
+            return;
+        }
+        let is_consequence = |change: &Change| match change.name {
+            "prompt.template" => true,
+            "prompt.examples" | "prompt.chat_shots" => change.a == NONE || change.b == NONE,
+            _ => false,
+        };
+        let (consequences, moved) = std::mem::take(&mut self.moved).into_iter().partition(is_consequence);
+        self.moved = moved;
+        self.irrelevant.extend::<Vec<Change>>(consequences);
+    }
+
     /// The names of what moved, for a line.
     pub fn knobs(&self) -> Vec<&'static str> {
         self.moved.iter().map(|change| change.name).collect()
@@ -155,6 +171,7 @@ pub fn differ(a: &Card, b: &Card) -> Difference {
         };
         difference.take(field, of_a, of_b, is_settled);
     }
+    difference.set_consequences_apart();
     if same_prompts == Some(false) && !difference.moved.iter().any(|change| change.name.starts_with("prompt.")) {
         moved_prompts(&mut difference, a, b);
     }

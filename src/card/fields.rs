@@ -1,143 +1,13 @@
-//! The fields of a card as one list: name, part, what a change of it does, and where each kind of file tells it.
+//! The fields of a card as one list.
 
 use serde_json::{Value, json};
 
 use super::NONE;
-use super::foreign::{Harness, Told};
-use super::proof::Proof;
+use super::field::{Field, Kind, Part, Source};
+use super::foreign::Told;
 use crate::engine::{Description, Sampling};
 use crate::extract::Rule;
 use crate::manifest::Manifest;
-use crate::stats::Slice;
-use crate::trace::Trace;
-
-/// What a hash of a card is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// How it is asked and read.
-    Procedure,
-    /// What is asked.
-    Slice,
-    Model,
-    Environment,
-}
-
-impl Part {
-    pub const ALL: [Part; 4] = [Part::Procedure, Part::Slice, Part::Model, Part::Environment];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Part::Procedure => "procedure",
-            Part::Slice => "slice",
-            Part::Model => "model",
-            Part::Environment => "environment",
-        }
-    }
-}
-
-/// What a change of a field does to the number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Moves,
-    Jitters,
-    Irrelevant,
-    /// A name that is shown; the text that it stands for is a field of its own, and is what is hashed.
-    Label,
-}
-
-/// A field of a card.
-#[derive(Debug, Clone, Copy)]
-pub struct Field {
-    /// Dotted: where it stands in the card's JSON.
-    pub name: &'static str,
-    /// `None`: in no hash.
-    pub part: Option<Part>,
-    pub kind: Kind,
-    /// From a run's manifest.
-    ours: fn(&Manifest) -> Value,
-    /// From lm-eval's results file.
-    harness: fn(&Harness) -> Value,
-    /// From an Inspect log's header.
-    inspect: fn(&Value) -> Value,
-    /// From the rows, whatever wrote them; goes before the others where it tells something.
-    rows: fn(&Source) -> Value,
-}
-
-/// What the fields are read from.
-#[derive(Debug)]
-pub(super) struct Source<'a> {
-    pub trace: &'a Trace,
-    pub slice: Slice<'a>,
-    pub proof: &'a Proof,
-    told: Told<'a>,
-}
-
-impl<'a> Source<'a> {
-    pub fn new(trace: &'a Trace, slice: Slice<'a>, proof: &'a Proof) -> Source<'a> {
-        let first = slice.iter().next();
-        let benchmark = first.map_or("", |row| trace.rows.benchmark.get(row));
-        Source {
-            trace,
-            slice,
-            proof,
-            told: Told::of(trace, benchmark),
-        }
-    }
-
-    fn is_cloze(&self) -> bool {
-        self.slice.iter().any(|row| self.trace.rows.scored[row])
-    }
-
-    /// How many different values rows have.
-    fn distinct<T: Ord>(&self, of: impl Fn(usize) -> T) -> Vec<T> {
-        let mut values: Vec<T> = self.slice.iter().map(of).collect();
-        values.sort();
-        values.dedup();
-        values
-    }
-}
-
-impl Field {
-    const fn new(name: &'static str, part: Option<Part>, kind: Kind, ours: fn(&Manifest) -> Value) -> Field {
-        Field {
-            name,
-            part,
-            kind,
-            ours,
-            harness: |_| Value::Null,
-            inspect: |_| Value::Null,
-            rows: |_| Value::Null,
-        }
-    }
-
-    const fn harness(self, harness: fn(&Harness) -> Value) -> Field {
-        Field { harness, ..self }
-    }
-
-    const fn inspect(self, inspect: fn(&Value) -> Value) -> Field {
-        Field { inspect, ..self }
-    }
-
-    const fn rows(self, rows: fn(&Source) -> Value) -> Field {
-        Field { rows, ..self }
-    }
-
-    /// Whether it goes into the hash of a part.
-    pub fn is_compared(&self, part: Part) -> bool {
-        self.part == Some(part) && matches!(self.kind, Kind::Moves | Kind::Jitters)
-    }
-
-    pub(super) fn read(&self, source: &Source) -> Value {
-        let of_rows = (self.rows)(source);
-        match &source.told {
-            _ if !of_rows.is_null() => of_rows,
-            Told::Ours(run) => (self.ours)(run),
-            Told::Harness(results) => (self.harness)(results),
-            Told::Inspect(log) => (self.inspect)(log),
-            Told::Nothing => Value::Null,
-        }
-    }
-}
 
 /// The value, or that it does not apply.
 fn or_none<T: Into<Value>>(value: Option<T>) -> Value {
@@ -220,8 +90,12 @@ pub const ALL: &[Field] = &[
         }
     })
     .harness(|told| told.version()),
-    Field::new("method", P, Kind::Moves, |run| known(&run.settings.method))
-        .rows(|source| if source.is_cloze() { "cloze" } else { "generate" }.into()),
+    Field::new("method", P, Kind::Moves, |run| known(&run.settings.method)).rows(|source| {
+        match source.slice.is_empty() {
+            true => Value::Null,
+            false => if source.is_cloze() { "cloze" } else { "generate" }.into(),
+        }
+    }),
     Field::new("prompt.style", P, Kind::Label, |run| known(&run.settings.prompt.style)),
     Field::new("prompt.template", P, Kind::Moves, |run| {
         known(&run.settings.prompt.template)
@@ -266,9 +140,10 @@ pub const ALL: &[Field] = &[
         .rows(|source| rescored(source).map_or(Value::Null, |rule| rule.sha256().into())),
     Field::new("unreadable", P, Kind::Moves, |run| json!(run.settings.unreadable)).harness(|_| "wrong".into()),
     // Figures of foreign rows are counted here, over their rows.
-    Field::new("average", P, Kind::Moves, |run| json!(run.settings.average))
-        .harness(|_| "rows".into())
-        .inspect(|_| "rows".into()),
+    Field::new("average", P, Kind::Moves, |run| json!(run.settings.average)).rows(|source| match source.told {
+        Told::Ours(_) => Value::Null,
+        _ => "rows".into(),
+    }),
     Field::new("sampling.temperature", P, Kind::Moves, |run| {
         sampled(run, |sampling| sampling.temperature.into())
     })
@@ -297,12 +172,10 @@ pub const ALL: &[Field] = &[
     Field::new("context.length", P, Kind::Moves, |run| {
         json!(run.settings.engine.context())
     })
-    .harness(|told| told.at("/max_length"))
     .rows(uncut),
     Field::new("context.cut", P, Kind::Moves, |run| {
         engine(run, "the prompt's beginning".into(), |_| Value::Null)
     })
-    .harness(|_| "the prompt's beginning".into())
     .rows(uncut),
     Field::new("harness.parity", P, Kind::Moves, |run| json!(run.settings.parity)).harness(|told| told.parity()),
     Field::new("slice", S, Kind::Moves, |_| Value::Null).rows(|source| known(&source.proof.slice)),

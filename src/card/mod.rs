@@ -6,6 +6,7 @@
 //! can share it.
 
 mod differ;
+mod field;
 pub mod fields;
 mod foreign;
 mod proof;
@@ -20,7 +21,7 @@ use crate::text::hex;
 use crate::trace::Trace;
 
 pub use differ::{Change, Difference, Verdict, differ};
-pub use fields::{Field, Kind, Part};
+pub use field::{Field, Kind, Part};
 pub use sizes::{Size, size_of};
 
 use proof::Proof;
@@ -57,8 +58,13 @@ pub fn each(trace: &Trace) -> Result<Vec<(Vec<u32>, Card)>> {
     let names = &trace.rows.benchmark;
     let mut parts: Vec<Vec<u32>> = vec![Vec::new(); names.list().len()];
     (0..trace.rows.len()).for_each(|row| parts[names.code(row) as usize].push(row as u32));
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.retain(|part| !part.is_empty());
+    if parts.is_empty() && trace.ours().is_some() {
+        // A run that has just begun.
+        parts.push(Vec::new());
+    }
     parts
+        .into_iter()
         .map(|part| {
             let proof = Proof::of(trace, Slice::of(&trace.rows, &part))?;
             let card = Card::new(trace, &part, proof);
@@ -69,7 +75,7 @@ pub fn each(trace: &Trace) -> Result<Vec<(Vec<u32>, Card)>> {
 
 impl Card {
     fn new(trace: &Trace, part: &[u32], proof: Proof) -> Card {
-        let source = fields::Source::new(trace, Slice::of(&trace.rows, part), &proof);
+        let source = field::Source::new(trace, Slice::of(&trace.rows, part), &proof);
         let mut value = Value::Object(Map::new());
         for field in fields::ALL {
             put(&mut value, field.name, field.read(&source));

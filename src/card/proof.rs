@@ -75,7 +75,7 @@ impl Proof {
         let rows: Vec<usize> = slice.iter().collect();
         let mut lines = Vec::with_capacity(rows.len());
         for part in rows.chunks(TOGETHER) {
-            let records = trace.texts.records(part)?;
+            let records = trace.texts.answers(part)?;
             let line = |record: &std::sync::Arc<Record>| Line::of(record, &record.pick);
             lines.par_extend(records.par_iter().map(line));
         }

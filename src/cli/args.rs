@@ -61,6 +61,9 @@ pub struct Look {
     /// Leave the mouse to the terminal
     #[arg(long, global = true, display_order = 902)]
     pub no_mouse: bool,
+    /// Neither write nor read the catalogue of runs (MARKBOOK_CATALOGUE=off does the same)
+    #[arg(long, global = true, display_order = 903)]
+    pub no_catalogue: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -128,6 +131,27 @@ markbook rescore --help lists the rules.",
     /// Compare two runs, question by question
     #[command(after_help = "Example:\n  markbook compare run-a run-b --json")]
     Compare(CompareArgs),
+    /// The runs and traces that are known: scores with intervals, what was measured, where they lie
+    #[command(after_help = "\
+Examples:
+  markbook runs -f 'bench:mmlu_pro acc>40 -tag:demo' --sort acc
+  markbook runs --json
+  sqlite3 \"$(markbook catalogue path)\" 'select run_id, model, metric, score from eval_runs order by created_at'
+
+markbook runs -f help lists the words of a filter.")]
+    Runs(RunsArgs),
+    /// Runs of one measurement in their order, places by intervals
+    #[command(after_help = "\
+Examples:
+  markbook leaderboard --like last
+  markbook leaderboard -f bench:mmlu_pro --format latex -o board.tex")]
+    Leaderboard(LeaderboardArgs),
+    /// Enter runs and traces into the catalogue; folders are searched
+    Add(AddArgs),
+    /// Take runs out of the catalogue; no folder is touched
+    Forget(ForgetArgs),
+    /// The catalogue's file: where it is, whether it is whole, made anew from the folders
+    Catalogue(CatalogueArgs),
     /// All that moved a score; of two runs what differs, and whether they may stand side by side
     #[command(after_help = "\
 Examples:
@@ -480,6 +504,92 @@ pub struct CompareArgs {
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct RunsArgs {
+    /// Only these: 'bench:mmlu_pro acc>40' (-f help lists the words)
+    #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub filter: Option<String>,
+    /// date, acc, model, bench, rows
+    #[arg(long, default_value = "date", value_name = "KEY")]
+    pub sort: String,
+    /// Print the list (as a pipe gets it)
+    #[arg(long)]
+    pub print: bool,
+    /// All of them, not the first 50
+    #[arg(long)]
+    pub all: bool,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct LeaderboardArgs {
+    /// Only the measurement of this run
+    #[arg(long, value_name = "RUN")]
+    pub like: Option<String>,
+    /// Only these runs: 'bench:mmlu_pro acc>40' (runs -f help lists the words)
+    #[arg(short = 'f', long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub filter: Option<String>,
+    /// Every run, not the newest of each model
+    #[arg(long)]
+    pub all: bool,
+    /// Below each, runs of the same procedure over other questions, by those that they have in common; without a place
+    #[arg(long)]
+    pub common: bool,
+    /// term, md, csv, latex, json
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// A file instead of standard output
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long)]
+    pub force: bool,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct AddArgs {
+    /// Run folders, folders of runs, any trace
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// A tag for all of them
+    #[arg(long, value_name = "TAG")]
+    pub tag: Option<String>,
+    /// Print the result as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct ForgetArgs {
+    /// Ids or their unique beginnings, `last`
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct CatalogueArgs {
+    #[command(subcommand)]
+    pub command: Option<CatalogueCommand>,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+pub enum CatalogueCommand {
+    /// Print where the file is
+    Path,
+    /// Look whether the file is whole
+    Check,
+    /// Make it anew from the runs folder, the places that it knows, and DIRs; tags, notes and gates are carried over
+    Rebuild {
+        #[arg(value_name = "DIR")]
+        folders: Vec<PathBuf>,
+    },
 }
 
 #[derive(Debug, Clone, Args)]

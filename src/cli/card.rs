@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::args::CardArgs;
 use super::reports::put_json;
 use super::{End, named, say};
-use crate::card::{self, Card, Change, Difference, Kind, Part, fields};
+use crate::card::{self, Card, Change, Difference, Field, Kind, Part, fields};
 use crate::text::{safe_line, thousands};
 use crate::trace::Trace;
 
@@ -118,8 +118,9 @@ fn whole(title: &str, card: &Card, all: bool, out: &mut impl Write) -> Result<()
             writeln!(out, "  {:30}  {}", field.name, value_text(card.get(field.name), all))?;
         }
     }
-    let is_unknown = |field: &&fields::Field| card.get(field.name).is_null() && field.kind != Kind::Label;
-    for part in Part::ALL {
+    let is_unknown = |field: &&Field| card.get(field.name).is_null() && field.kind != Kind::Label;
+    let is_proved = card.hash(Part::Slice).is_some();
+    for part in Part::ALL.into_iter().filter(|part| *part != Part::Slice || !is_proved) {
         let unknown = fields::ALL
             .iter()
             .filter(is_unknown)
@@ -158,15 +159,20 @@ fn two(a: &Named, b: &Named, difference: &Difference, all: bool, out: &mut impl 
         writeln!(out, "  {}", hashes(card))?;
     }
     writeln!(out, "{}", headline(difference))?;
+    let (procedure, others) = difference.unknown.split_at(difference.unknown_procedure);
     let groups = [
-        ("moves the number", &difference.moved),
+        ("moves the number", difference.moved.as_slice()),
         ("another slice", &difference.slice),
         ("another model", &difference.model),
         ("may jitter", &difference.jitter),
-        ("unknown on a side, which is never called equal", &difference.unknown),
+        ("unknown on a side, which is never called equal", procedure),
     ];
     for (title, changes) in groups {
         group(title, changes, all, out)?;
+    }
+    if !others.is_empty() {
+        let names: Vec<&str> = others.iter().map(|change| change.name).collect();
+        writeln!(out, "unknown of model and environment: {}", names.join(", "))?;
     }
     if all {
         group("moves no number", &difference.irrelevant, all, out)?;

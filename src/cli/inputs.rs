@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde_json::json;
 
+use super::named;
 use super::plain::Plain;
 use super::usage;
 use crate::files;
@@ -24,15 +25,20 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Finds every path, reading pipes and `-` to their ends; what is no path and looks like a set of the hub is found there. A path that exists wins.
+    /// Finds every path, reading pipes and `-` to their ends; what is no path is the name of a
+    /// run, or a set of the hub. A path that exists wins.
     pub fn find(paths: &[PathBuf]) -> Result<Inputs> {
         let mut inputs = Inputs::default();
         for path in paths {
             let name = path.to_str().and_then(hub::trace_set);
             let settled = files::settled(path)?;
-            match name {
-                _ if settled.exists() => inputs.paths.push(settled),
-                Some(name) if !starts_in_a_folder(path) => {
+            if settled.exists() {
+                inputs.paths.push(settled);
+                continue;
+            }
+            match (named::path(path)?, name) {
+                (Some(run), _) => inputs.paths.push(run),
+                (None, Some(name)) if !starts_in_a_folder(path) => {
                     let set = fetch(name)?;
                     inputs.paths.push(set.path.clone());
                     inputs.sets.push(set);

@@ -7,10 +7,12 @@ pub mod again;
 mod args;
 mod bench;
 mod card;
+mod entering;
 mod expect;
 mod home;
 mod inputs;
 mod labels;
+mod leaderboard;
 mod manifest;
 mod named;
 mod numbers;
@@ -20,6 +22,7 @@ mod questions;
 mod release;
 mod reports;
 mod rules;
+mod runs;
 mod say;
 mod server;
 mod server_args;
@@ -83,7 +86,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match carry_out(cli) {
+    let end = carry_out(cli);
+    entering::tell_lines();
+    match end {
         Ok(End::Done) => ExitCode::SUCCESS,
         Ok(End::Stopped) => ExitCode::from(130),
         Ok(End::Found(code)) => ExitCode::from(code),
@@ -140,6 +145,9 @@ impl End {
 
 fn carry_out(cli: Cli) -> Result<End> {
     let look = cli.look;
+    if look.no_catalogue {
+        entering::switch_off();
+    }
     match cli.command {
         None if cli.open.is_bare() && crate::tui::can_draw() => home::home(&look),
         None if cli.open.trace.paths == [std::path::Path::new("-")] => home::last(&look),
@@ -151,6 +159,11 @@ fn carry_out(cli: Cli) -> Result<End> {
         Some(Command::Stats(args)) => reports::stats(&args),
         Some(Command::Rescore(args)) => reports::rescore(&args),
         Some(Command::Compare(args)) => reports::compare(&args),
+        Some(Command::Runs(args)) => runs::runs(&args),
+        Some(Command::Leaderboard(args)) => leaderboard::leaderboard(&args),
+        Some(Command::Add(args)) => runs::add(&args),
+        Some(Command::Forget(args)) => runs::forget(&args),
+        Some(Command::Catalogue(args)) => runs::catalogue(&args),
         Some(Command::Card(args)) => card::card(&args),
         Some(Command::Check(args)) => reports::check(&args),
         Some(Command::Prompts(args)) => questions::prompts(&args),

@@ -1,17 +1,64 @@
 //! What a person names a run by, in one place for every command: a path, an id or its unique beginning, `last`, `@BASELINE`.
 
-use anyhow::Result;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
 
 use super::args::TraceArgs;
-use super::traces;
+use super::{entering, traces};
+use crate::catalogue::{Catalogue, Listed};
 use crate::trace::Trace;
 
 /// Opens the traces that a name stands for.
 pub(super) fn open(name: &str) -> Result<Vec<Trace>> {
-    traces::open_stored(&TraceArgs {
-        paths: vec![name.into()],
-        rule: None,
-        map: Vec::new(),
-        gold_base: None,
-    })
+    traces::open_stored(&TraceArgs::at(vec![name.into()]))
+}
+
+/// Whether a name that is no path can be a run's: no folder is named in it.
+fn can_be_named(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', '\\'])
+}
+
+/// Where the rows of a run lie that is named by its id, `last` or `@BASELINE`; `None` where no run has that name.
+///
+/// # Errors
+/// When several begin so, or the one's folder is gone.
+pub(super) fn path(name: &Path) -> Result<Option<PathBuf>> {
+    let Some(name) = name.to_str().filter(|name| can_be_named(name)) else {
+        return Ok(None);
+    };
+    let is_asked = name == "last" || name.starts_with('@');
+    let catalogue = match entering::readable() {
+        Ok(Some(catalogue)) => catalogue,
+        Ok(None) if is_asked => bail!("{name}: no run is in the catalogue yet (markbook add PATH enters one)"),
+        Err(error) if is_asked => return Err(error),
+        Ok(None) | Err(_) => return Ok(None),
+    };
+    let entry = match entry(&catalogue, name) {
+        Ok(entry) => entry,
+        Err(error) if is_asked || error.to_string().contains("runs begin with") => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    if entry.path.is_none() {
+        bail!(
+            "{}: its folder is gone; markbook add PATH tells where it is",
+            entry.run_id
+        );
+    }
+    Ok(entry.path)
+}
+
+/// The entry of a name.
+///
+/// # Errors
+/// When there is none, or several begin so.
+pub(super) fn entry(catalogue: &Catalogue, name: &str) -> Result<Listed> {
+    match name.strip_prefix('@') {
+        Some(baseline) => {
+            let found = catalogue.baseline(baseline)?;
+            let (run_id, _) = found.with_context(|| format!("no baseline {baseline:?} (markbook baseline list)"))?;
+            catalogue.find(&run_id)
+        }
+        None => catalogue.find(name),
+    }
 }

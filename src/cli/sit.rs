@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::args::{DemoArgs, Look, RunArgs, Settings};
 use super::plain::Plain;
 use super::prepare::{Job, default_model};
-use super::{End, again, listen, reports, say, traces};
+use super::{End, again, entering, listen, reports, say, traces};
 use crate::benchmark::{Dataset, Washed};
 use crate::engine::{Control, Opened, bench};
 use crate::hub;
@@ -63,6 +63,12 @@ fn work(
     }
     let rounding = bench::rounding::known(&description);
     let plans = job.plans(datasets, engine.as_ref(), &model, rounding.as_ref())?;
+    let watch = &mut |update| {
+        if let Update::Started { exams, .. } = &update {
+            entering::begin(exams);
+        }
+        watch(update)
+    };
     if job.settings.again.is_empty() {
         return run::execute(plans, engine.as_mut(), control, watch);
     }
@@ -107,10 +113,13 @@ fn without_screen(job: &Job, settings: &Settings) -> Result<End> {
     } else {
         reports::print_table
     };
-    let printed = traces::of_job(job).and_then(|traces| print(&traces));
+    let traces = traces::of_job(job);
+    let printed = traces.as_ref().map_or(Ok(()), |traces| print(traces));
     for line in ending(&summary, job) {
         say::tell(line);
     }
+    entering::enter(traces.as_deref().unwrap_or_default());
+    let printed = traces.and(printed);
     answered(&summary, say::ended(printed, end)?)
 }
 
@@ -229,6 +238,7 @@ fn on_screen(job: Job, look: &Look) -> Result<End> {
     let lines = ending(&summary, &job).join("\n");
     let traces = traces::of_job(&job)?;
     let printed = reports::print_table(&traces).and_then(|()| say::say(lines));
+    entering::enter(&traces);
     answered(&summary, say::ended(printed, end_of(&summary, &stop))?)
 }
 

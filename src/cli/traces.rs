@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::args::{Color, ExportArgs, Look, OpenArgs, TraceArgs};
 use super::inputs::Inputs;
 use super::prepare::Job;
-use super::{End, reports, say, usage};
+use super::{End, entering, reports, say, usage};
 use crate::benchmark::Benchmark;
 use crate::export::{self, Extra, Target};
 use crate::extract::Rule;
@@ -164,6 +164,9 @@ pub(super) fn open(args: &OpenArgs, look: &Look) -> Result<End> {
         let traces = open_inputs(&inputs, &args.trace)?;
         tell_notices(&traces);
         reports::print_table(&filtered(&traces, args.filter.as_deref())?)?;
+        if is_plain(&args.trace) {
+            entering::enter(&traces);
+        }
         return Ok(End::Done);
     }
     let exit = show(args, inputs, options)?;
@@ -198,6 +201,11 @@ pub(super) fn end_of(how: How) -> End {
     }
 }
 
+/// Whether the traces open again by their paths alone: what was read by a map is not entered.
+fn is_plain(args: &TraceArgs) -> bool {
+    args.map.is_empty() && args.gold_base.is_none()
+}
+
 /// How the screen opens what the arguments name.
 fn opener(args: &TraceArgs, inputs: Inputs) -> Opener {
     let (all, other) = (args.clone(), args.clone());
@@ -210,6 +218,11 @@ fn opener(args: &TraceArgs, inputs: Inputs) -> Opener {
             load(&TraceArgs { paths, ..other.clone() })
         })
         .listing(saved_runs);
+    let opener = if is_plain(args) {
+        opener.entering(|trace| drop(entering::enter([trace])))
+    } else {
+        opener
+    };
     // Another rule reads every output before a pick can be shown.
     if args.rule.is_some() {
         return opener;

@@ -1,15 +1,18 @@
 //! `run.json`: whatever moves a score, and how the run went. No secret ever enters it.
 
-use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::path::Path;
-
 mod again;
 mod machine;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
 use crate::engine::{Description, Model, RemoteTotals, Rounding, Sampling};
+use crate::text::hex;
 
 pub use again::Again;
 pub use machine::{Build, Machine};
@@ -192,6 +195,24 @@ impl Manifest {
         let path = folder.join(FILE);
         let text = serde_json::to_string_pretty(self).context("the manifest does not turn into JSON")?;
         crate::files::write_aside(&path, format!("{text}\n").as_bytes())
+    }
+}
+
+impl Manifest {
+    /// What a run keeps while it grows, is resumed, moved or copied: sha256 over its settings, without what may change
+    /// between sittings, and the time of its beginning.
+    pub fn key(&self) -> String {
+        let mut settings = serde_json::json!(Settings {
+            engine: self.settings.engine.of_answers(),
+            ..self.settings.clone()
+        });
+        for name in FREE.iter().chain(LATER) {
+            let (place, key) = name.rsplit_once('.').unwrap_or(("", name));
+            let place = place.split('.').filter(|part| !part.is_empty());
+            let fields = place.fold(&mut settings, |value, part| &mut value[part]);
+            fields.as_object_mut().map(|fields| fields.remove(key));
+        }
+        hex(&Sha256::digest(format!("{settings}\n{}", self.started).as_bytes()))
     }
 }
 

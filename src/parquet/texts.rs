@@ -135,9 +135,7 @@ impl ParquetTexts {
     }
 
     /// Reads sorted, different rows.
-    fn read_sorted(&self, wanted: &[usize], found: &mut HashMap<usize, Arc<Record>>) -> Result<()> {
-        let columns = self.table.columns();
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+    fn read_sorted(&self, wanted: &[usize], columns: &[&str], found: &mut HashMap<usize, Arc<Record>>) -> Result<()> {
         let mut start = 0;
         let mut rest = wanted;
         for (group, size) in self.table.group_sizes().into_iter().enumerate() {
@@ -147,7 +145,7 @@ impl ParquetTexts {
                 let selection = selection_of(in_group.iter().map(|row| row - start), size);
                 let mut at = 0;
                 self.table
-                    .read(&columns, vec![group], Some(selection), BATCH, &mut |batch| {
+                    .read(columns, vec![group], Some(selection), BATCH, &mut |batch| {
                         for record in records_of(batch)? {
                             let row = in_group[at];
                             at += 1;
@@ -235,7 +233,9 @@ impl Texts for ParquetTexts {
         }
         missing.sort_unstable();
         missing.dedup();
-        self.read_sorted(&missing, &mut found)?;
+        let columns = self.table.columns();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        self.read_sorted(&missing, &columns, &mut found)?;
         let mut cache = self.cache.lock().expect("no holder of the cache panics");
         for row in &missing {
             if let Some(record) = found.get(row) {
@@ -250,6 +250,33 @@ impl Texts for ParquetTexts {
                     .with_context(|| format!("{}: row {row} cannot be read", self.table.name))
             })
             .collect()
+    }
+
+    fn answers(&self, rows: &[usize]) -> Result<Vec<Arc<Record>>> {
+        const COLUMNS: [&str; 8] = [
+            "question_id",
+            "attempt",
+            "pick",
+            "answer",
+            "reasoning",
+            "doc_hash",
+            "prompt_hash",
+            "logprobs",
+        ];
+        let prompt = (!self.table.has("prompt_hash")).then_some("prompt");
+        let mut columns: Vec<&str> = COLUMNS.into_iter().chain(prompt).collect();
+        columns.retain(|column| self.table.has(column));
+        let mut found = HashMap::with_capacity(rows.len());
+        let mut wanted = rows.to_vec();
+        wanted.sort_unstable();
+        self.read_sorted(&wanted, &columns, &mut found)?;
+        let row = |row: &usize| {
+            found
+                .get(row)
+                .cloned()
+                .with_context(|| format!("{}: row {row} cannot be read", self.table.name))
+        };
+        rows.iter().map(row).collect()
     }
 
     fn source(&self, rows: &[usize]) -> Result<Vec<Map<String, Value>>> {

@@ -547,9 +547,9 @@ fn started(sittings: &[Sitting]) -> Result<Update> {
     })
 }
 
-/// Local time with offset, RFC 3339, to the second.
+/// Local time with offset, RFC 3339. Milliseconds tell two runs apart that were begun at once with the same settings.
 pub fn now() -> String {
-    chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, false)
+    chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, false)
 }
 
 #[cfg(test)]

@@ -196,7 +196,12 @@ pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
             let _ = tell.send(Event::Opened(Ok(Box::new(rows))));
         }
         let whole = first.whole().map(Box::new).map_err(|error| format!("{error:#}"));
+        let opened: Vec<_> = whole
+            .iter()
+            .flat_map(|whole| whole.runs.iter().map(|run| Arc::clone(&run.trace)))
+            .collect();
         let _ = tell.send(Event::Opened(whole));
+        first.enter(&opened);
     })?;
     let mut hands = Hands::start(&sender)?;
     hands.files = Some(Files {

@@ -15,6 +15,7 @@ type Open = dyn Fn() -> Result<Vec<Trace>> + Send + Sync;
 type Peek = dyn Fn() -> Option<Trace> + Send + Sync;
 type Stamp = dyn Fn() -> u64 + Send + Sync;
 type List = dyn Fn() -> Vec<Saved> + Send + Sync;
+type Enter = dyn Fn(&Trace) + Send + Sync;
 type OpenOther = dyn Fn(&Path) -> Result<Vec<Trace>> + Send + Sync;
 
 /// Opens the traces of a session; called on threads of their own.
@@ -25,6 +26,7 @@ pub struct Opener {
     stamp: Option<Arc<Stamp>>,
     other: Option<Arc<OpenOther>>,
     saved: Option<Arc<List>>,
+    enter: Option<Arc<Enter>>,
 }
 
 impl std::fmt::Debug for Opener {
@@ -41,6 +43,7 @@ impl Opener {
             stamp: None,
             other: None,
             saved: None,
+            enter: None,
         }
     }
 
@@ -63,6 +66,19 @@ impl Opener {
     pub fn opening_others(mut self, other: impl Fn(&Path) -> Result<Vec<Trace>> + Send + Sync + 'static) -> Opener {
         self.other = Some(Arc::new(other));
         self
+    }
+
+    /// Enters a trace that was opened whole, aside and after the screen shows it.
+    #[must_use]
+    pub fn entering(mut self, enter: impl Fn(&Trace) + Send + Sync + 'static) -> Opener {
+        self.enter = Some(Arc::new(enter));
+        self
+    }
+
+    pub(super) fn enter(&self, traces: &[Arc<Trace>]) {
+        if let Some(enter) = &self.enter {
+            traces.iter().for_each(|trace| enter(trace));
+        }
     }
 
     /// Lists the runs that are saved on this machine.

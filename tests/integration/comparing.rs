@@ -241,6 +241,7 @@ fn the_shell_filters_two_runs_by_what_they_say_of_each_other() {
     }
     let stats = |filter: &str| -> Vec<u64> {
         let output = Command::new(env!("CARGO_BIN_EXE_markbook"))
+            .env("MARKBOOK_CATALOGUE", "off")
             .args(["stats", "--json", "-f", filter])
             .args(&paths)
             .output()
@@ -254,6 +255,7 @@ fn the_shell_filters_two_runs_by_what_they_say_of_each_other() {
     let a_only = stats("a-only");
     assert!(a_only[0] > 0 && a_only[0] == a_only[1], "{a_only:?}");
     let output = Command::new(env!("CARGO_BIN_EXE_markbook"))
+        .env("MARKBOOK_CATALOGUE", "off")
         .args(["stats", "-f", "a-only"])
         .arg(&paths[0])
         .output()

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // clippy knows test functions, not the helpers that they share
 
 mod browsing;
+mod catalogue;
 mod chats;
 mod comparing;
 mod exporting;

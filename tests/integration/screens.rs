@@ -627,6 +627,7 @@ impl Terminal {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_markbook"));
         command.arg("open");
         command.arg(path);
+        command.env("MARKBOOK_CATALOGUE", "off");
         command.env_remove("NO_COLOR");
         for (name, value) in environment {
             command.env(name, value);
