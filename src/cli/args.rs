@@ -268,7 +268,8 @@ pub struct Settings {
     /// twice for both
     #[arg(long, value_name = "RULE")]
     pub rule: Vec<String>,
-    /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32
+    /// Number format of the model: auto takes a quantized GGUF's own blocks (native), bf16 for bf16 checkpoints where the CPU
+    /// has it, else f32
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
     /// CPU threads [default: all]
@@ -671,20 +672,31 @@ pub struct FetchArgs {
     pub name: String,
 }
 
+/// Which of the decoder's kernels `bench` measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kernel {
+    Best,
+    Plain,
+}
+
 #[derive(Debug, Clone, Args)]
 pub struct BenchArgs {
     #[arg(long, default_value = "smollm2-135m", value_name = "MODEL")]
     pub model: String,
-    /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32
+    /// Number format of the model: auto takes a quantized GGUF's own blocks (native), bf16 for bf16 checkpoints where the CPU
+    /// has it, else f32
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = numbers::threads)]
     pub threads: usize,
+    /// The code that computes: the best this CPU has, or the plain twin that any other CPU runs
+    #[arg(long, default_value = "best", value_name = "KERNEL", conflicts_with_all = ["rounding", "check_models"])]
+    pub kernel: Kernel,
     /// Also: candle-transformers' own model of the same family at the same work (a folder of safetensors; llama, qwen2, qwen3,
     /// olmo2)
     #[arg(long, conflicts_with_all = ["rounding", "check_models"])]
     pub stock: bool,
-    /// Instead: how far bf16's log-likelihoods lie from f32's, over all questions of --data
+    /// Instead: how far the number format's log-likelihoods (auto: native, else bf16) lie from f32's, over all questions of --data
     #[arg(long, conflicts_with = "check_models")]
     pub rounding: bool,
     /// With --rounding: a folder or file of mmlu questions, or `embedded`

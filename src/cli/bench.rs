@@ -1,4 +1,4 @@
-//! `bench`: how fast this machine is, how far bf16 lies from f32, which families are proved; as tables or JSON.
+//! `bench`: how fast this machine is, how far a narrow number format lies from f32, which families are proved; as tables or JSON.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -9,12 +9,12 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 use serde_json::json;
 
-use super::args::BenchArgs;
+use super::args::{BenchArgs, Kernel};
 use super::plain::Plain;
 use super::{End, say, usage};
 use crate::bench;
 use crate::benchmark::{DataSource, Slice};
-use crate::engine::bench::{ALL, Bench, Memory, Peer, Report, Sampled, check_built, families};
+use crate::engine::bench::{ALL, Bench, Memory, Peaks, Peer, Report, Sampled, check_built, families, use_plain};
 use crate::engine::{Dtype, Options};
 use crate::hub::ModelName;
 use crate::run::Update;
@@ -35,6 +35,9 @@ pub(super) fn bench(args: &BenchArgs) -> Result<End> {
     }
     if args.stock {
         check_built()?;
+    }
+    if args.kernel == Kernel::Plain {
+        use_plain();
     }
     let mut plain = Plain::new();
     let mut model = load(args, args.dtype, &mut plain)?;
@@ -88,10 +91,14 @@ fn print_report(report: &Report) -> Result<()> {
         report.dtype_reason,
         report.threads
     )?;
-    writeln!(out, "  f32 peak        {:8.1} GFLOP/s", report.peak_gflops)?;
+    let Peaks { f32, bf16, bytes } = report.peak;
     writeln!(
         out,
-        "  prefill         {:8.1} tokens per CPU second, {:.0} % of the f32 peak ({} tokens)",
+        "  arithmetic peak {f32:8.1} GFLOP/s in f32, {bf16:.1} in bf16, {bytes:.1} in bytes (one thread)"
+    )?;
+    writeln!(
+        out,
+        "  prefill         {:8.1} tokens per CPU second, {:.0} % of the format's peak ({} tokens)",
         report.prefill.tokens_per_cpu_s,
         100.0 * report.prefill.share_of_peak.unwrap_or_default(),
         report.prefill.tokens
@@ -176,17 +183,20 @@ fn memory_line(memory: &Memory) -> String {
         mib(memory.weights_bytes),
         mib(memory.kv_bytes)
     );
-    match memory.peak_anonymous_bytes.zip(memory.peak_over_need) {
-        Some((peak, over)) => format!("{need}, peak {} ({over:.2} times both)", mib(peak)),
-        None => need,
-    }
+    let Some((peak, over)) = memory.peak_anonymous_bytes.zip(memory.peak_over_need) else {
+        return need;
+    };
+    let file = memory
+        .peak_file_bytes
+        .map_or_else(String::new, |file| format!("; mapped files {}", mib(file)));
+    format!("{need}, peak {} ({over:.2} times both){file}", mib(peak))
 }
 
-/// `--rounding`: bf16 against f32 over a whole set.
+/// `--rounding`: a narrow number format against f32 over a whole set.
 fn compare_with_f32(args: &BenchArgs) -> Result<End> {
     if matches!(args.dtype, Dtype::F32) {
         return usage(Err(anyhow::anyhow!(
-            "--rounding compares bf16 with f32: leave out --dtype f32"
+            "--rounding compares another number format with f32: leave out --dtype f32"
         )));
     }
     let source = usage(DataSource::parse(&args.data))?;
@@ -198,11 +208,16 @@ fn compare_with_f32(args: &BenchArgs) -> Result<End> {
     let dataset = bench::questions("mmlu", &source, &slice)?;
     let requests = bench::cloze(&dataset, 0)?;
     let mut plain = Plain::new();
-    let mut model = load(args, Dtype::Bf16, &mut plain)?;
+    let mut model = load(args, args.dtype, &mut plain)?;
+    if model.is_f32() {
+        // Auto found nothing narrower in the file: bf16 is what it could also be computed in.
+        model = load(args, Dtype::Bf16, &mut plain)?;
+    }
+    let dtype = model.dtype().to_owned();
     let source = format!("{} mmlu questions of {}, 0-shot", requests.len(), dataset.source);
     let rounding = model.compare_with_f32(&requests, &source, &mut |share| {
         let percent = 100.0 * share;
-        plain.tell(&Update::Status(format!("comparing bf16 with f32: {percent:.0} %")));
+        plain.tell(&Update::Status(format!("comparing {dtype} with f32: {percent:.0} %")));
         ControlFlow::Continue(())
     })?;
     plain.end();

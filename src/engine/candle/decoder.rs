@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::config::{Config, LayerConfig, NormPlaces, QkNorm};
-use super::kernel::{Packed, Precision};
+use super::kernel::{Blocks, Packed, Part, Precision, Threads, Wide};
 use super::weights::Weights;
 
 /// How a file names and lays out its tensors.
@@ -103,39 +103,70 @@ pub trait Matrix: Sized {
     /// Where and how wide matrices are made.
     type Place: std::fmt::Debug;
 
-    /// A matrix whose rows `fill` writes, each once and in order.
-    fn make(
-        outputs: usize,
-        inputs: usize,
-        place: &Self::Place,
-        fill: &mut dyn FnMut(usize, &mut [f32]),
-    ) -> Result<Self>;
+    /// A matrix of the rows.
+    fn make(rows: &MatrixRows, place: &Self::Place) -> Result<Self>;
 
     fn vector(numbers: Vec<f32>, place: &Self::Place) -> Result<Self::Vector>;
 
     /// Memory held.
     fn bytes(&self) -> usize;
+
+    /// Whether it can stand for the embedding too; else that is read from the file.
+    fn gives_rows(&self) -> bool;
+}
+
+/// Where packed matrices come from.
+#[derive(Debug)]
+pub struct Packing {
+    pub precision: Precision,
+    /// Threads that pack blocks.
+    pub threads: Threads,
+}
+
+impl Packing {
+    /// By the calling thread.
+    pub fn alone(precision: Precision) -> Packing {
+        Packing {
+            precision,
+            threads: Threads::new(1),
+        }
+    }
 }
 
 impl Matrix for Packed {
     type Vector = Vec<f32>;
-    type Place = Precision;
+    type Place = Packing;
 
-    fn make(
-        outputs: usize,
-        inputs: usize,
-        precision: &Precision,
-        fill: &mut dyn FnMut(usize, &mut [f32]),
-    ) -> Result<Packed> {
-        Ok(Packed::pack_rows(outputs, inputs, *precision, fill))
+    fn make(rows: &MatrixRows, place: &Packing) -> Result<Packed> {
+        let Packing { precision, threads } = place;
+        if *precision != Precision::Native {
+            let part = rows.all_filled(|n, fill| Wide::pack_rows(n, rows.inputs, *precision, fill))?;
+            return Ok(Packed::stack(vec![Part::Wide(part)]));
+        }
+        let part = |piece: &Piece| -> Result<Part> {
+            let Some((format, stored)) = rows.weights.blocks(&piece.name)? else {
+                let pieces = std::slice::from_ref(piece);
+                let wide = rows.filled(pieces, |n, fill| Wide::pack_rows(n, rows.inputs, *precision, fill))?;
+                return Ok(Part::Wide(wide));
+            };
+            let row = |row: usize| stored.clone().nth(piece.stored_row(row)).context("it has fewer rows");
+            let blocks = Blocks::pack(format, [piece.rows, rows.inputs], threads, row);
+            rows.weights.forget(&piece.name);
+            Ok(Part::Blocks(blocks.with_context(|| format!("tensor {}", piece.name))?))
+        };
+        Ok(Packed::stack(rows.pieces.iter().map(part).collect::<Result<_>>()?))
     }
 
-    fn vector(numbers: Vec<f32>, _: &Precision) -> Result<Vec<f32>> {
+    fn vector(numbers: Vec<f32>, _: &Packing) -> Result<Vec<f32>> {
         Ok(numbers)
     }
 
     fn bytes(&self) -> usize {
         Packed::bytes(self)
+    }
+
+    fn gives_rows(&self) -> bool {
+        Packed::gives_rows(self)
     }
 }
 
@@ -210,7 +241,7 @@ impl<M: Matrix> Decoder<M> {
     ) -> Result<Decoder<M>> {
         let vocab = config.vocab;
         let total = config.layers.len() + 1;
-        let mut decoder = Decoder::without_layers(config, weights, layout, place)?;
+        let mut decoder: Decoder<M> = Decoder::without_layers(config, weights, layout, place)?;
         for index in 0..total - 1 {
             decoder.layers.push(decoder.read_layer(layout, index)?);
             if tick(index + 1, total).is_break() {
@@ -218,7 +249,7 @@ impl<M: Matrix> Decoder<M> {
             }
         }
         decoder.head = decoder.read_head(layout, 0..vocab)?;
-        if decoder.config.tied {
+        if decoder.config.tied && decoder.head.gives_rows() {
             decoder.embedding = None;
         }
         let _ = tick(total, total);
@@ -492,8 +523,43 @@ impl<M: Matrix> Loader<'_, M> {
         for piece in pieces {
             self.weights.expect_shape(&piece.name, &[piece.of, inputs])?;
         }
-        let outputs = pieces.iter().map(|piece| piece.rows).sum();
-        ensure!(outputs > 0 && inputs > 0, "tensor {} is empty", pieces[0].name);
+        let rows = MatrixRows {
+            weights: self.weights,
+            pieces,
+            inputs,
+        };
+        ensure!(
+            rows.outputs(pieces) > 0 && inputs > 0,
+            "tensor {} is empty",
+            pieces[0].name
+        );
+        M::make(&rows, self.place)
+    }
+}
+
+/// The rows of a product's matrix, in the file.
+#[derive(Debug)]
+pub struct MatrixRows<'a> {
+    weights: &'a Weights,
+    pieces: &'a [Piece],
+    pub inputs: usize,
+}
+
+impl MatrixRows<'_> {
+    fn outputs(&self, pieces: &[Piece]) -> usize {
+        pieces.iter().map(|piece| piece.rows).sum()
+    }
+
+    /// What `make` makes of all rows: it hears how many, and of a function that writes row after row as f32.
+    pub fn all_filled<T>(&self, make: impl FnOnce(usize, &mut dyn FnMut(usize, &mut [f32])) -> T) -> Result<T> {
+        self.filled(self.pieces, make)
+    }
+
+    fn filled<T>(
+        &self,
+        pieces: &[Piece],
+        make: impl FnOnce(usize, &mut dyn FnMut(usize, &mut [f32])) -> T,
+    ) -> Result<T> {
         let mut reader = PieceReader {
             weights: self.weights,
             pieces,
@@ -502,16 +568,17 @@ impl<M: Matrix> Loader<'_, M> {
             held: 0..0,
         };
         let mut failure = None;
-        let matrix = M::make(outputs, inputs, self.place, &mut |row, out| {
+        let made = make(self.outputs(pieces), &mut |row, out| {
             if failure.is_none() {
                 failure = reader.read(row, out).err();
             }
-        })?;
-        failure.map_or(Ok(matrix), Err)
+        });
+        failure.map_or(Ok(made), Err)
     }
 }
 
 /// One stretch of a product's rows: a tensor, or some rows of it.
+#[derive(Debug)]
 struct Piece {
     name: String,
     rows: usize,

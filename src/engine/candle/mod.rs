@@ -36,11 +36,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use candle_core::DType;
 
-use self::decoder::Decoder;
+use self::decoder::{Decoder, Packing};
 use self::kernel::{Precision, Threads, has_native_bf16, kernel_name};
 use self::model::Model;
 use self::tensor::Place;
 use self::tokenizer::Tokenizer;
+use self::weights::Weights;
 use super::{ChatTemplate, Control, Description, Engine, Local, Requests, Watcher};
 
 pub use self::config::families;
@@ -48,11 +49,13 @@ pub use self::config::families;
 /// The number format of the decoder's products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Dtype {
-    /// bf16 for bf16 checkpoints on CPUs that multiply it natively, else f32.
+    /// The blocks of a quantized GGUF as they are, bf16 for bf16 checkpoints on CPUs that multiply it natively, else f32.
     #[default]
     Auto,
     F32,
     Bf16,
+    /// The blocks of a quantized GGUF as they are, with activations rounded to bytes.
+    Native,
 }
 
 /// Where a model computes.
@@ -185,8 +188,14 @@ pub fn load(
         .as_ref()
         .map_or("safetensors".to_owned(), gguf::Metadata::format);
     let device = options.device.open()?;
-    let (precision, dtype_reason) = precision_of(options.dtype, opened.weights.format(), device.is_some());
-    let dtype = if precision == Precision::F32 { "f32" } else { "bf16" };
+    let (precision, dtype_reason) = precision_of(options.dtype, &opened.weights, device.is_some())?;
+    let dtype = match precision {
+        Precision::F32 => "f32".to_owned(),
+        Precision::Bf16 => "bf16".to_owned(),
+        Precision::Native => format!("native {}", opened.weights.format()),
+    };
+    let most = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = if options.threads == 0 { most } else { options.threads };
     let (mut config, weights, layout) = (opened.config, opened.weights, opened.layout);
     if precision == Precision::Bf16 {
         // The reference rounds Gemma's factor to the width it computes in.
@@ -194,10 +203,14 @@ pub fn load(
     }
     let (model, kernel, device) = match device {
         None => {
-            let decoder = Decoder::load(config, weights, &layout, precision, &mut tick)?;
+            let place = Packing {
+                precision,
+                threads: Threads::new(threads),
+            };
+            let decoder = Decoder::load(config, weights, &layout, place, &mut tick)?;
             (
                 Model::Packed(Box::new(decoder)),
-                kernel_name(precision).to_string(),
+                kernel_name(precision),
                 "cpu".to_string(),
             )
         }
@@ -216,12 +229,11 @@ pub fn load(
             )
         }
     };
-    let most = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let threads = Threads::new(if options.threads == 0 { most } else { options.threads });
+    let threads = Threads::new(threads);
     ensure!(options.batch > 0, "a batch needs at least one row");
     let description = Local {
         architecture: model.config().family.into(),
-        dtype: dtype.into(),
+        dtype,
         dtype_reason,
         kernel,
         device,
@@ -267,11 +279,25 @@ pub fn chat_template(path: &Path) -> Result<Option<ChatTemplate>> {
 }
 
 /// The number format to compute in, and why that one.
-fn precision_of(dtype: Dtype, stored: &str, is_gpu: bool) -> (Precision, String) {
+fn precision_of(dtype: Dtype, weights: &Weights, is_gpu: bool) -> Result<(Precision, String)> {
     let asked = || "it was asked for".to_owned();
-    match dtype {
+    let (stored, is_blocks) = (weights.format(), weights.has_blocks());
+    Ok(match dtype {
         Dtype::F32 => (Precision::F32, asked()),
         Dtype::Bf16 => (Precision::Bf16, asked()),
+        Dtype::Native => {
+            ensure!(
+                is_blocks && !is_gpu,
+                "--dtype native is for quantized GGUF files on the CPU; these weights are stored as {stored}{}: leave it out, or \
+                 take f32 or bf16",
+                if is_gpu { " and compute on a GPU" } else { "" }
+            );
+            (Precision::Native, asked())
+        }
+        Dtype::Auto if is_blocks && !is_gpu => (
+            Precision::Native,
+            format!("the weights are stored as {stored}, and blocks are computed with as they are"),
+        ),
         Dtype::Auto if stored != "bf16" => (Precision::F32, format!("the weights are stored as {stored}, not bf16")),
         Dtype::Auto if is_gpu => (Precision::Bf16, "the weights are stored as bf16".into()),
         Dtype::Auto if has_native_bf16() => (
@@ -282,7 +308,7 @@ fn precision_of(dtype: Dtype, stored: &str, is_gpu: bool) -> (Precision, String)
             Precision::F32,
             "the weights are stored as bf16, but this CPU does not multiply bf16 natively".into(),
         ),
-    }
+    })
 }
 
 /// A quarter of the memory that is free, where the platform tells, and at least half a gigabyte.

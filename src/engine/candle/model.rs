@@ -8,7 +8,7 @@ use super::cache::KvStore;
 use super::config::Config;
 use super::decoder::Decoder;
 use super::forward::{Part, Scratch};
-use super::kernel::Threads;
+use super::kernel::{Precision, Threads};
 use super::tensor::DeviceMatrix;
 
 /// A loaded decoder.
@@ -26,6 +26,11 @@ impl Model {
             Model::Packed(decoder) => &decoder.config,
             Model::Tensors(decoder) => &decoder.config,
         }
+    }
+
+    /// Whether products are computed with the file's blocks, activations rounded to bytes.
+    pub fn computes_blocks(&self) -> bool {
+        matches!(self, Model::Packed(decoder) if decoder.place.precision == Precision::Native)
     }
 
     /// Memory of the weights as they are computed with.

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::config::Config;
-use super::decoder::{Decoder, Layout};
+use super::decoder::{Decoder, Layout, Packing};
 use super::gguf::{self, Metadata};
 use super::kernel::Precision;
 use super::model::Model;
@@ -88,7 +88,8 @@ fn open_files(path: &Path, config_name: &str) -> Result<Opened> {
 /// A model's decoder alone, without its tokenizer.
 pub fn open_decoder(path: &Path, config_name: &str, precision: Precision) -> Result<Decoder> {
     let opened = open(path, config_name)?;
-    Decoder::load(opened.config, opened.weights, &opened.layout, precision, &mut |_, _| {
+    let place = Packing::alone(precision);
+    Decoder::load(opened.config, opened.weights, &opened.layout, place, &mut |_, _| {
         ControlFlow::Continue(())
     })
 }

@@ -8,6 +8,8 @@ use candle_core::quantized::{GgmlDType, QStorage, QTensor};
 use half::{bf16, f16};
 use safetensors::Dtype;
 
+use super::kernel::Format;
+
 /// A number format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Storage {
@@ -63,6 +65,24 @@ impl Storage {
                 GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => "unquantized",
             },
         }
+    }
+
+    /// The block format, where products are computed with its blocks as they are.
+    pub fn blocks(self) -> Option<Format> {
+        let Storage::Quantized(dtype) = self else { return None };
+        Some(match dtype {
+            GgmlDType::Q4_0 => Format::Q4_0,
+            GgmlDType::Q4_1 => Format::Q4_1,
+            GgmlDType::Q5_0 => Format::Q5_0,
+            GgmlDType::Q5_1 => Format::Q5_1,
+            GgmlDType::Q8_0 => Format::Q8_0,
+            GgmlDType::Q2K => Format::Q2K,
+            GgmlDType::Q3K => Format::Q3K,
+            GgmlDType::Q4K => Format::Q4K,
+            GgmlDType::Q5K => Format::Q5K,
+            GgmlDType::Q6K => Format::Q6K,
+            _ => return None,
+        })
     }
 
     /// Bytes of `columns` values in a row.

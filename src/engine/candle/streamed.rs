@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use super::CandleEngine;
 use super::cache::{KvStore, NodeId};
-use super::decoder::{Decoder, Layout};
+use super::decoder::{Decoder, Layout, Packing};
 use super::forward::{LayerAt, Part, Scratch, Work};
 use super::inputs::{Item, Open};
 use super::kernel::{Packed, Precision};
@@ -30,7 +30,7 @@ pub fn scores(
 ) -> Result<Vec<Option<Scores>>> {
     let opened = open::open(path, "config.json")?;
     let layout = opened.layout;
-    let decoder = Decoder::without_layers(opened.config, opened.weights, &layout, Precision::F32)?;
+    let decoder = Decoder::without_layers(opened.config, opened.weights, &layout, Packing::alone(Precision::F32))?;
     let mut opens = Vec::with_capacity(requests.len());
     let mut items = Vec::new();
     for (at, request) in requests.iter().enumerate() {

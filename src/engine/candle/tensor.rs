@@ -8,7 +8,7 @@ use candle_core::{D, DType, Device, IndexOp, Tensor};
 
 use super::cache::{KvStore, NodeId};
 use super::config::{Activation, Config, LayerConfig};
-use super::decoder::{Decoder, Layer, Linear, Matrix};
+use super::decoder::{Decoder, Layer, Linear, Matrix, MatrixRows};
 use super::forward::{Part, Placed, place};
 use super::rope::Rope;
 
@@ -27,12 +27,16 @@ impl Matrix for DeviceMatrix {
     type Vector = Tensor;
     type Place = Place;
 
-    fn make(outputs: usize, inputs: usize, place: &Place, fill: &mut dyn FnMut(usize, &mut [f32])) -> Result<Self> {
-        let mut numbers = vec![0.0; outputs * inputs];
-        numbers
-            .chunks_exact_mut(inputs)
-            .enumerate()
-            .for_each(|(row, out)| fill(row, out));
+    fn make(rows: &MatrixRows, place: &Place) -> Result<Self> {
+        let inputs = rows.inputs;
+        let (outputs, numbers) = rows.all_filled(|outputs, fill| {
+            let mut numbers = vec![0.0; outputs * inputs];
+            numbers
+                .chunks_exact_mut(inputs)
+                .enumerate()
+                .for_each(|(row, out)| fill(row, out));
+            (outputs, numbers)
+        })?;
         let matrix = Tensor::from_vec(numbers, (outputs, inputs), &Device::Cpu)?;
         Ok(DeviceMatrix(matrix.to_dtype(place.dtype)?.to_device(&place.device)?))
     }
@@ -43,6 +47,10 @@ impl Matrix for DeviceMatrix {
 
     fn bytes(&self) -> usize {
         self.0.elem_count() * self.0.dtype().size_in_bytes()
+    }
+
+    fn gives_rows(&self) -> bool {
+        true
     }
 }
 

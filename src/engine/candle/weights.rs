@@ -11,6 +11,7 @@ use memmap2::Mmap;
 use safetensors::SafeTensors;
 use sha2::{Digest, Sha256};
 
+use super::kernel::Format;
 use super::storage::Storage;
 use crate::text::hex;
 
@@ -38,6 +39,17 @@ pub fn map_file(path: &Path) -> Result<Mmap> {
     // every program that maps its weights; copying gigabytes of weights is the alternative.
     unsafe { Mmap::map(&file) }.with_context(|| format!("cannot map {}", path.display()))
 }
+
+/// Tells the system that the pages of a stretch of a map need not stay in this process's memory.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+fn forget_pages(map: &Mmap, bytes: Range<usize>) {
+    // SAFETY: the map is a file's, shared and never written, so that a page given up comes back from the file as it was.
+    let _ = unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, bytes.start, bytes.len()) };
+}
+
+#[cfg(not(unix))]
+fn forget_pages(_: &Mmap, _: Range<usize>) {}
 
 impl Weights {
     /// The safetensors of a model folder: `model.safetensors`, the shards that `model.safetensors.index.json` names, or
@@ -147,6 +159,15 @@ impl Weights {
         most.map_or("nothing", |(name, _)| *name)
     }
 
+    /// Whether most bytes are blocks of a quantized file that products are computed with as they are.
+    pub fn has_blocks(&self) -> bool {
+        let entries = self.entries.values();
+        let bytes = |entry: &Entry| (entry.storage.blocks().is_some(), entry.bytes.len());
+        let (blocks, rest): (Vec<_>, Vec<_>) = entries.map(bytes).partition(|(is_blocks, _)| *is_blocks);
+        let sum = |entries: Vec<(bool, usize)>| entries.iter().map(|(_, bytes)| bytes).sum::<usize>();
+        sum(blocks) > sum(rest)
+    }
+
     fn entry(&self, name: &str) -> Result<&Entry> {
         self.entries
             .get(name)
@@ -198,6 +219,26 @@ impl Weights {
         self.decode(name, entry, rows, out)
     }
 
+    /// The block format of a matrix that products can be computed with as it is, and its rows in the file.
+    pub fn blocks(&self, name: &str) -> Result<Option<(Format, std::slice::ChunksExact<'_, u8>)>> {
+        let entry = self.entry(name)?;
+        let Some(format) = entry.storage.blocks() else {
+            return Ok(None);
+        };
+        let row = entry.storage.row_bytes(entry.shape.last().copied().unwrap_or(1))?;
+        Ok(Some((
+            format,
+            self.files[entry.file].1[entry.bytes.clone()].chunks_exact(row),
+        )))
+    }
+
+    /// Gives up the memory that a matrix's file pages take, if they were read; they are read again where they are needed.
+    pub fn forget(&self, name: &str) {
+        if let Ok(entry) = self.entry(name) {
+            forget_pages(&self.files[entry.file].1, entry.bytes.clone());
+        }
+    }
+
     fn decode(&self, name: &str, entry: &Entry, rows: Range<usize>, out: &mut [f32]) -> Result<()> {
         let (path, map) = &self.files[entry.file];
         let columns = entry.shape.last().copied().unwrap_or(1);
@@ -225,6 +266,8 @@ impl Weights {
             let mut hasher = Sha256::new();
             for piece in map.chunks(16 << 20) {
                 hasher.update(piece);
+                let start = piece.as_ptr() as usize - map.as_ptr() as usize;
+                forget_pages(map, start..start + piece.len());
                 done += piece.len() as u64;
                 if told(done, total).is_break() {
                     bail!("loading was stopped");

@@ -28,8 +28,10 @@ pub struct CheckedModel {
     pub model: String,
     /// The file that describes it, and by what it was computed where that is not the packed decoder.
     pub source: String,
-    /// Largest absolute difference of a logit; null where nothing was computed.
+    /// Largest absolute difference of a logit; null where nothing was computed. Of blocks that of any way from one whole pass.
     pub largest_difference: Option<f32>,
+    /// Of blocks: the largest difference from f32, as activations are rounded.
+    pub from_f32: Option<f32>,
     /// Whether the same token is likeliest at every position.
     pub picks_equal: bool,
     /// Whether all greedy tokens are the same.
@@ -93,6 +95,7 @@ fn row(model: &str, proved: &Proved) -> CheckedModel {
         model: model.to_owned(),
         source: proved.source.clone(),
         largest_difference: proof.map(|proof| proof.difference),
+        from_f32: proof.and_then(|proof| proof.from_f32),
         picks_equal: proof.is_some_and(|proof| proof.other_picks == 0),
         greedy_equal: proof.is_some_and(|proof| proof.other_greedy == 0),
         passed: proof.is_some_and(proof::Proof::holds),
@@ -205,6 +208,7 @@ mod tests {
             model: name.into(),
             source: source.into(),
             largest_difference: difference,
+            from_f32: None,
             picks_equal: passed,
             greedy_equal: passed,
             passed,

@@ -5,12 +5,12 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::Result;
-use gemm::Parallelism;
 
 use crate::engine::candle::CandleEngine;
 use crate::engine::candle::cache::KvStore;
 use crate::engine::candle::config::LayerConfig;
 use crate::engine::candle::forward::{Part, Scratch};
+use crate::engine::candle::kernel::{Precision, multiply_in_registers};
 use crate::engine::candle::schedule::process_cpu_seconds;
 
 /// Time since a start, by the wall and by the process's CPU (the wall again where the platform does not tell).
@@ -50,78 +50,43 @@ impl Stopwatch {
     }
 }
 
-/// Side of the square product that stands for the machine's peak.
-const PEAK_SIDE: usize = 1024;
+/// Rounds of arithmetic between two looks at the clock.
+const ROUNDS: usize = 1 << 17;
 
-/// f32 products of two 1024 x 1024 matrices on one thread, done and timed a while at a time.
+/// Multiplications and additions in registers on one thread, done and timed a while at a time: the most that the machine's arithmetic
+/// can give in a number format.
 #[derive(Debug)]
 pub struct Peak {
-    a: Vec<f32>,
-    b: Vec<f32>,
-    c: Vec<f32>,
-    products: usize,
+    precision: Precision,
+    operations: u64,
     cpu_s: f64,
 }
 
-impl Default for Peak {
-    fn default() -> Peak {
-        let square = |number: f32| vec![number; PEAK_SIDE * PEAK_SIDE];
+impl Peak {
+    pub fn of(precision: Precision) -> Peak {
         Peak {
-            a: square(1.0),
-            b: square(0.5),
-            c: square(0.0),
-            products: 0,
+            precision,
+            operations: 0,
             cpu_s: 0.0,
         }
     }
-}
 
-impl Peak {
-    /// Products for so many seconds, at least one; the first is not timed.
+    /// Works for so many seconds, at least one stretch; the first is not timed.
     pub fn work(&mut self, seconds: f64) {
-        self.product();
+        multiply_in_registers(self.precision, ROUNDS);
         let watch = Stopwatch::start();
-        let mut products = 0;
-        while products == 0 || watch.begun.elapsed().as_secs_f64() < seconds {
-            self.product();
-            products += 1;
+        loop {
+            self.operations += multiply_in_registers(self.precision, ROUNDS);
+            if watch.begun.elapsed().as_secs_f64() >= seconds {
+                break;
+            }
         }
         self.cpu_s += watch.spent().cpu_s;
-        self.products += products;
     }
 
-    /// GFLOP a CPU second of all products so far.
-    pub fn gflops(&self) -> f64 {
-        self.products as f64 * 2.0 * (PEAK_SIDE as f64).powi(3) / self.cpu_s.max(1e-9) / 1e9
-    }
-
-    #[allow(unsafe_code)]
-    fn product(&mut self) {
-        let (n, rows) = (PEAK_SIDE, PEAK_SIDE.cast_signed());
-        // SAFETY: each of the three slices holds n * n numbers, row after row, and only `c` is written.
-        unsafe {
-            gemm::gemm(
-                n,
-                n,
-                n,
-                self.c.as_mut_ptr(),
-                1,
-                rows,
-                false,
-                self.a.as_ptr(),
-                1,
-                rows,
-                self.b.as_ptr(),
-                1,
-                rows,
-                0.0,
-                1.0,
-                false,
-                false,
-                false,
-                Parallelism::None,
-            );
-        }
+    /// 10^9 operations a CPU second of all work so far.
+    pub fn giga_ops(&self) -> f64 {
+        self.operations as f64 / self.cpu_s.max(1e-9) / 1e9
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Memory {
     pub peak_anonymous_bytes: Option<u64>,
     /// `peak_anonymous_bytes` over the sum of the first two.
     pub peak_over_need: Option<f64>,
+    /// Most memory seen of files mapped into the process, the weights' own file among them.
+    pub peak_file_bytes: Option<u64>,
     /// Most memory ever resident, mapped files included.
     pub peak_resident_bytes: Option<u64>,
 }
@@ -23,6 +25,7 @@ pub struct Memory {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gauge {
     peak_anonymous: Option<u64>,
+    peak_file: Option<u64>,
     kv: u64,
 }
 
@@ -30,6 +33,7 @@ impl Gauge {
     /// Looks once.
     pub fn look(&mut self) {
         self.peak_anonymous = self.peak_anonymous.max(status_bytes("RssAnon:"));
+        self.peak_file = self.peak_file.max(status_bytes("RssFile:"));
     }
 
     /// Takes in what the engine's last run held.
@@ -46,6 +50,7 @@ impl Gauge {
             kv_bytes: self.kv,
             peak_anonymous_bytes: self.peak_anonymous,
             peak_over_need: self.peak_anonymous.map(|peak| peak as f64 / need),
+            peak_file_bytes: self.peak_file,
             peak_resident_bytes: status_bytes("VmHWM:"),
         }
     }

@@ -19,6 +19,7 @@ use serde::Serialize;
 use self::machine::{Peak, Stopwatch, flops_per_token, prefill};
 use self::memory::Gauge;
 use super::forward::Scratch;
+use super::kernel::Precision;
 use super::schedule::process_cpu_seconds;
 use super::{CandleEngine, Options};
 use crate::engine::{Control, Engine, Event, Model, Request, Rounding, Status, open};
@@ -26,6 +27,7 @@ use crate::hub::ModelName;
 
 pub use self::memory::Memory;
 pub use self::stock::check_built;
+pub use super::kernel::use_plain;
 
 /// What all measurements may take together, so that everything ends within 45 seconds, loading included.
 pub const ALL: Duration = Duration::from_secs(40);
@@ -69,8 +71,8 @@ pub struct Report {
     pub dtype_reason: String,
     pub kernel: String,
     pub model: String,
-    /// Of an f32 product of two 1024 x 1024 matrices on one thread, by the gemm crate, between the prefill's passes.
-    pub peak_gflops: f64,
+    /// What one thread's arithmetic gives in registers, measured between the prefill's passes.
+    pub peak: Peaks,
     pub prefill: Prefill,
     pub cloze_0shot: Cloze,
     pub cloze_5shot: Cloze,
@@ -87,10 +89,19 @@ pub struct Report {
     pub wall_s: f64,
 }
 
+/// 10^9 operations a CPU second, two a multiplication, by a kernel of each number format.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Peaks {
+    pub f32: f64,
+    pub bf16: f64,
+    /// Of bytes with codes of four bits, as quantized blocks are multiplied.
+    pub bytes: f64,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Prefill {
     pub tokens_per_cpu_s: f64,
-    /// Work of the layers' products over the f32 peak; null where the peak was not measured beside it.
+    /// Work of the layers' products over the peak of the format that is computed in; null where the peak was not measured beside it.
     pub share_of_peak: Option<f64>,
     pub tokens: u64,
     pub cpu_s: f64,
@@ -178,6 +189,16 @@ impl Bench {
         Ok(Bench { engine, model, gauge })
     }
 
+    /// Whether it computes in f32, so that nothing is rounded further.
+    pub fn is_f32(&self) -> bool {
+        !rounding::applies(&self.engine)
+    }
+
+    /// The number format it computes in.
+    pub fn dtype(&self) -> &str {
+        &self.engine.description.dtype
+    }
+
     /// The model's id.
     pub fn id(&self) -> &str {
         &self.model.id
@@ -207,8 +228,8 @@ impl Bench {
             parts_left: shares.map(|share| share as u32).iter().sum::<u32>()
                 + if compares { Share::Rounding as u32 } else { 0 },
         };
-        tell("prefill, and the machine's f32 peak");
-        let (peak_gflops, prefill) = at_work.prefill()?;
+        tell("prefill, and the machine's arithmetic peak");
+        let (peak, prefill) = at_work.prefill()?;
         tell("cloze, 0-shot");
         let cloze_0shot = at_work.cloze(work.cloze_0shot)?;
         tell("cloze, 5-shot");
@@ -233,7 +254,7 @@ impl Bench {
             dtype_reason: description.dtype_reason.clone(),
             kernel: description.kernel.clone(),
             model: self.model.id.clone(),
-            peak_gflops,
+            peak,
             prefill,
             cloze_0shot,
             cloze_5shot,
@@ -303,21 +324,22 @@ impl Measuring<'_> {
         budget.min(LONGEST)
     }
 
-    /// Packed passes over prompts of [`PREFILL`] tokens, the head left out, and square products before and after each.
-    fn prefill(&mut self) -> Result<(f64, Prefill)> {
+    /// Packed passes over prompts of [`PREFILL`] tokens, the head left out, and arithmetic alone before and after each.
+    fn prefill(&mut self) -> Result<(Peaks, Prefill)> {
         let budget = self.budget(Share::Prefill).as_secs_f64();
         let (length, packed) = PREFILL;
         let mut scratch = Scratch::default();
-        let mut peak = Peak::default();
+        let mut peaks = [Precision::F32, Precision::Bf16, Precision::Native].map(Peak::of);
+        let mut arithmetic = || peaks.iter_mut().for_each(|peak| peak.work(budget / 36.0));
         let (mut tokens, mut cpu_s) = (0, 0.0);
         let all = Stopwatch::start();
-        peak.work(budget / 12.0);
+        arithmetic();
         loop {
             let watch = Stopwatch::start();
             tokens += prefill(self.engine, &vec![length; packed], &mut scratch)?;
             cpu_s += watch.spent().cpu_s;
             self.gauge.look();
-            peak.work(budget / 12.0);
+            arithmetic();
             // Another pass only where it fits.
             let spent = all.spent().wall_s;
             if spent + (watch.spent().wall_s) > budget {
@@ -325,15 +347,20 @@ impl Measuring<'_> {
             }
         }
         let tokens_per_cpu_s = rate(tokens as f64, cpu_s);
-        let peak_gflops = peak.gflops();
+        let [f32, bf16, bytes] = peaks.map(|peak| peak.giga_ops());
+        let peak = match self.engine.description.dtype.as_str() {
+            "f32" => f32,
+            "bf16" => bf16,
+            _ => bytes,
+        };
         let prefill = Prefill {
             tokens_per_cpu_s,
-            share_of_peak: Some(tokens_per_cpu_s * flops_per_token(self.engine) / 1e9 / peak_gflops),
+            share_of_peak: Some(tokens_per_cpu_s * flops_per_token(self.engine) / 1e9 / peak),
             tokens: tokens as u64,
             cpu_s,
             wall_s: all.spent().wall_s,
         };
-        Ok((peak_gflops, prefill))
+        Ok((Peaks { f32, bf16, bytes }, prefill))
     }
 
     fn cloze(&mut self, requests: Vec<Request>) -> Result<Cloze> {
@@ -379,11 +406,11 @@ impl Measuring<'_> {
         })
     }
 
-    /// Runs requests for a time, at least until something was answered or written.
+    /// Runs requests for a time, at least until something was scored, or a token drawn in a step of its own.
     fn run(&mut self, requests: Vec<Request>, budget: Duration) -> Result<Measured> {
         let watch = Stopwatch::start();
         let mut measured = Measured::default();
-        let mut failure = None;
+        let (mut failure, mut has_stepped) = (None, false);
         let gauge = &mut *self.gauge;
         self.engine.run(requests, &Control::new(1), &mut |event| {
             match event {
@@ -391,11 +418,13 @@ impl Measuring<'_> {
                 Event::Failed { reason, .. } => failure = Some(reason),
                 Event::Pulse(pulse) => {
                     measured.rows = measured.rows.max(pulse.in_flight);
+                    // The first token of each comes of its prompt.
+                    has_stepped |= pulse.in_flight > 0 && pulse.tokens_out > measured.rows as u64;
                     gauge.look();
                 }
                 Event::Progress { .. } | Event::Completed { .. } | Event::Waiting { .. } | Event::Noted { .. } => {}
             }
-            let has_begun = measured.answers > 0 || measured.rows > 0;
+            let has_begun = measured.answers > 0 || has_stepped;
             if has_begun && watch.begun().elapsed() > budget {
                 ControlFlow::Break(())
             } else {
@@ -463,7 +492,9 @@ mod tests {
             let report = bench.measure(work, Duration::from_millis(1500), &mut |_| {}).unwrap();
             let json = serde_json::to_value(&report).unwrap();
             for path in [
-                "/peak_gflops",
+                "/peak/f32",
+                "/peak/bf16",
+                "/peak/bytes",
                 "/prefill/tokens_per_cpu_s",
                 "/prefill/share_of_peak",
                 "/prefill/tokens",

@@ -1,4 +1,4 @@
-//! How far bf16's log-likelihoods lie from f32's: measured over cloze questions, kept for later runs of the same weights
+//! How far a narrow format's log-likelihoods lie from f32's: measured over cloze questions, kept for later runs of the same weights
 //! by the same code.
 
 use std::ops::ControlFlow;

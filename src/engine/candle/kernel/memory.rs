@@ -21,6 +21,14 @@ impl Words {
         Words { map }
     }
 
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.map
+    }
+
     pub(super) fn get(&self) -> &[f32] {
         // SAFETY: every pattern of 32 bits is an f32; `align_to` itself keeps to aligned whole words, here all of the map.
         unsafe { self.map.align_to().1 }

@@ -6,33 +6,45 @@
 )]
 
 mod attention;
+mod blocks;
 mod logits;
 mod memory;
 mod packed;
+mod peak;
 mod pointwise;
 mod simd;
 mod threads;
 mod tile;
+mod wide;
 
 pub use attention::{AttentionShape, Job, KeyValues, attend_all};
+pub use blocks::{Blocks, Format};
 pub use logits::{argmax, log_sum_exp};
-pub use packed::{Packed, Precision};
+pub use packed::{Packed, Part};
+pub use peak::multiply_in_registers;
 pub use pointwise::{add_scaled, gelu_tanh_mul, gelu_tanh_times, rms_norm, rms_norm_in_place, rope, silu_mul, softcap};
 use simd::Level;
+pub use simd::use_plain;
 pub use threads::Threads;
+pub use wide::{Precision, Wide};
 
 /// The kernel that computes products at this precision on this machine, for the manifest: `packed f32 avx512` and so on. A bf16
-/// kernel without native instructions widens its pairs to f32.
-pub fn kernel_name(precision: Precision) -> &'static str {
-    match (precision, Level::best()) {
-        (Precision::F32, Level::Plain) => "packed f32 plain",
-        (Precision::F32, Level::Avx2) => "packed f32 avx2",
-        (Precision::F32, Level::Avx512 | Level::Avx512Bf16) => "packed f32 avx512",
-        (Precision::Bf16, Level::Plain) => "packed bf16 plain",
-        (Precision::Bf16, Level::Avx2) => "packed bf16 avx2",
-        (Precision::Bf16, Level::Avx512) => "packed bf16 avx512",
-        (Precision::Bf16, Level::Avx512Bf16) => "packed bf16 avx512bf16",
-    }
+/// kernel without native instructions widens its pairs to f32; blocks give the same bits by all of them.
+pub fn kernel_name(precision: Precision) -> String {
+    let format = match precision {
+        Precision::F32 => "f32",
+        Precision::Bf16 => "bf16",
+        Precision::Native => "blocks",
+    };
+    let level = match (precision, Level::best()) {
+        (_, Level::Plain) => "plain",
+        (Precision::Bf16, Level::Avx512Bf16) => "avx512bf16",
+        (Precision::Native, Level::Avx512Vnni | Level::Avx512Bf16) => "avx512vnni",
+        (Precision::Native, Level::AvxVnni) => "avxvnni",
+        (_, Level::Avx2 | Level::AvxVnni) => "avx2",
+        (_, Level::Avx512 | Level::Avx512Vnni | Level::Avx512Bf16) => "avx512",
+    };
+    format!("packed {format} {level}")
 }
 
 /// Whether the CPU multiplies bf16 natively (AVX-512 BF16), so that bf16 is faster than f32 and not only smaller.

@@ -1,74 +1,69 @@
-//! Linear weights packed once at load, and their product with any number of rows.
+//! A product's weights, packed once at load, and their product with any number of rows.
 
-use std::cell::RefCell;
 use std::ops::Range;
 
 use super::Threads;
-use super::memory::Words;
-use super::simd::{self, Kernel, Simd};
-use super::tile::{EMPTY, Row, STEPS, Tile};
+use super::blocks::{Blocks, with_rounded};
+#[cfg(test)]
+use super::wide::Precision;
+use super::wide::Wide;
 
 /// Columns of a panel: outputs whose weights lie side by side.
-const PANEL: usize = 32;
+pub(super) const PANEL: usize = 32;
 
-/// Rows of x packed at once: with [`STEPS`] steps they fill half of a 1 MiB second-level cache.
+/// Rows of x packed at once: with [`super::tile::STEPS`] steps they fill half of a 1 MiB second-level cache.
 const ROWS: usize = 240;
 
-/// The number format of packed weights. Sums are f32 in both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
-    F32,
-    /// Weights, and activations at the door of each product, are rounded to bf16 (nearest even).
-    Bf16,
+/// A stretch of a product's outputs whose weights lie in one form.
+#[derive(Debug)]
+pub enum Part {
+    Wide(Wide),
+    Blocks(Blocks),
 }
 
-impl Precision {
-    /// Weights in a 32-bit word.
-    fn per_word(self) -> usize {
+impl Part {
+    /// Outputs n and inputs k.
+    fn shape(&self) -> [usize; 2] {
         match self {
-            Precision::F32 => 1,
-            Precision::Bf16 => 2,
+            Part::Wide(wide) => wide.shape(),
+            Part::Blocks(blocks) => blocks.shape(),
         }
     }
 }
 
-/// Linear weights [n out, k in], packed once for every number of rows.
-///
-/// They lie as [n / 32][words of k][32], a word being an f32 or two bf16 (the even one in the low half), with zeros past n and k.
+/// Linear weights [n out, k in], packed once for every number of rows: one or more parts, each in panels of 32 outputs.
 #[derive(Debug)]
 pub struct Packed {
-    words: Words,
+    parts: Vec<Part>,
     n: usize,
     k: usize,
-    precision: Precision,
+}
+
+/// What falls on one part of some panels.
+struct Span<'a> {
+    part: &'a Part,
+    /// Panels of the part.
+    panels: Range<usize>,
+    /// Their outputs, counted over all parts.
+    columns: Range<usize>,
 }
 
 impl Packed {
-    /// Packs weights that `fill(row, out)` writes row by row (`out` has k numbers, to be overwritten), each row once and in
-    /// order: stacked projections, permuted rows and other formats need no copy of the whole beside the packed one.
-    pub fn pack_rows(n: usize, k: usize, precision: Precision, mut fill: impl FnMut(usize, &mut [f32])) -> Packed {
-        let words = k.div_ceil(precision.per_word());
-        let mut packed = Words::zeros(n.div_ceil(PANEL) * words * PANEL);
-        let mut row = vec![0.0; k];
-        for n in 0..n {
-            fill(n, &mut row);
-            let column = packed.get_mut()[n / PANEL * words * PANEL..]
-                .iter_mut()
-                .skip(n % PANEL)
-                .step_by(PANEL);
-            match precision {
-                Precision::F32 => column.zip(&row).for_each(|(word, &weight)| *word = weight),
-                Precision::Bf16 => column
-                    .zip(row.chunks(2))
-                    .for_each(|(word, pair)| *word = pack_pair(pair)),
-            }
-        }
-        Packed {
-            words: packed,
-            n,
-            k,
-            precision,
-        }
+    /// Weights as f32 or bf16; see [`Wide::pack_rows`].
+    #[cfg(test)]
+    pub fn pack_rows(n: usize, k: usize, precision: Precision, fill: impl FnMut(usize, &mut [f32])) -> Packed {
+        Packed::stack(vec![Part::Wide(Wide::pack_rows(n, k, precision, fill))])
+    }
+
+    /// Parts with the same inputs, their outputs one after another.
+    ///
+    /// # Panics
+    /// If there are none, or their inputs differ.
+    pub fn stack(parts: Vec<Part>) -> Packed {
+        let k = parts[0].shape()[1];
+        assert!(parts.iter().all(|part| part.shape()[1] == k), "parts with other inputs");
+        let n = parts.iter().map(|part| part.shape()[0]).sum();
+        Packed { parts, n, k }
     }
 
     /// Outputs n of the layer.
@@ -78,7 +73,43 @@ impl Packed {
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        size_of_val(self.words.get())
+        let bytes = |part: &Part| match part {
+            Part::Wide(wide) => wide.bytes(),
+            Part::Blocks(blocks) => blocks.bytes(),
+        };
+        self.parts.iter().map(bytes).sum()
+    }
+
+    /// Whether [`Packed::row`] gives rows: blocks are read from the file instead.
+    pub fn gives_rows(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, Part::Wide(_)))
+    }
+
+    fn panels(&self) -> usize {
+        self.parts.iter().map(|part| part.shape()[0].div_ceil(PANEL)).sum()
+    }
+
+    /// The parts of some panels, these counted over all parts.
+    fn spans(&self, panels: Range<usize>) -> impl Iterator<Item = Span<'_>> {
+        let (mut panel, mut column) = (0, 0);
+        self.parts.iter().filter_map(move |part| {
+            let [n, _] = part.shape();
+            let (first_panel, first) = (panel, column);
+            (panel, column) = (panel + n.div_ceil(PANEL), column + n);
+            let (start, end) = (panels.start.max(first_panel), panels.end.min(panel));
+            (start < end).then(|| Span {
+                part,
+                panels: start - first_panel..end - first_panel,
+                columns: first + (start - first_panel) * PANEL..column.min(first + (end - first_panel) * PANEL),
+            })
+        })
+    }
+
+    /// The outputs of some panels.
+    fn columns(&self, panels: &Range<usize>) -> Range<usize> {
+        let mut spans = self.spans(panels.clone()).map(|span| span.columns);
+        let first = spans.next().unwrap_or(0..0);
+        first.start..spans.last().map_or(first.end, |last| last.end)
     }
 
     /// `out[m, n] = x[m, k] * W^T`, f32 in and out.
@@ -95,7 +126,7 @@ impl Packed {
             x.len() == m * self.k && out.len() == m * self.n,
             "x is not [m, k] or out not [m, n]"
         );
-        let panels = self.n.div_ceil(PANEL);
+        let panels = self.panels();
         let blocks = m.div_ceil(ROWS);
         if threads.count() > 1 && blocks < 2 * threads.count() {
             self.matmul_by_columns(x, out, threads, panels.div_ceil(threads.count()));
@@ -109,178 +140,53 @@ impl Packed {
     /// Each thread computes some columns of all rows.
     fn matmul_by_columns(&self, x: &[f32], out: &mut [f32], threads: &Threads, panels: usize) {
         let m = x.len() / self.k;
-        let width = panels * PANEL;
-        let mut parts: Vec<Vec<f32>> = (0..self.n)
-            .step_by(width)
-            .map(|n| vec![0.0; m * width.min(self.n - n)])
+        let mut shares: Vec<(Range<usize>, Range<usize>, Vec<f32>)> = (0..self.panels())
+            .step_by(panels)
+            .map(|first| {
+                let panels = first..(first + panels).min(self.panels());
+                let columns = self.columns(&panels);
+                let out = vec![0.0; m * columns.len()];
+                (panels, columns, out)
+            })
             .collect();
-        threads.each(parts.iter_mut().enumerate().collect(), |(i, part)| {
-            let last = ((i + 1) * panels).min(self.n.div_ceil(PANEL));
-            for (x, part) in x
-                .chunks(ROWS * self.k)
-                .zip(part.chunks_mut(ROWS * width.min(self.n - i * width)))
-            {
-                self.multiply(x, i * panels..last, part);
+        threads.each(shares.iter_mut().collect(), |(panels, columns, share)| {
+            let outs = share.chunks_mut(ROWS * columns.len());
+            for (x, out) in x.chunks(ROWS * self.k).zip(outs) {
+                self.multiply(x, panels.clone(), out);
             }
         });
-        for (i, part) in parts.iter().enumerate() {
-            let width_here = width.min(self.n - i * width);
-            for (out, part) in out.chunks_exact_mut(self.n).zip(part.chunks_exact(width_here)) {
-                out[i * width..][..width_here].copy_from_slice(part);
+        for (_, columns, share) in shares {
+            for (out, share) in out.chunks_exact_mut(self.n).zip(share.chunks_exact(columns.len())) {
+                out[columns.clone()].copy_from_slice(share);
             }
         }
     }
 
     /// Some panels' columns of up to [`ROWS`] rows, into `out` of just those columns.
     fn multiply(&self, x: &[f32], panels: Range<usize>, out: &mut [f32]) {
-        PACKED_ROWS.with_borrow_mut(|rows| match self.precision {
-            Precision::F32 => simd::dispatch(Product::<false> {
-                packed: self,
-                x,
-                rows,
-                panels,
-                out,
-            }),
-            Precision::Bf16 => simd::dispatch(Product::<true> {
-                packed: self,
-                x,
-                rows,
-                panels,
-                out,
-            }),
+        let all = self.columns(&panels);
+        let rounds = self.parts.iter().any(|part| matches!(part, Part::Blocks(_)));
+        with_rounded(if rounds { x } else { &[] }, self.k, |rows| {
+            for span in self.spans(panels.clone()) {
+                let out = &mut out[span.columns.start - all.start..];
+                match span.part {
+                    Part::Wide(wide) => wide.multiply(x, span.panels, out, all.len()),
+                    Part::Blocks(blocks) => blocks.multiply(rows, span.panels, out, all.len()),
+                }
+            }
         });
     }
 
     /// Row `n` of W as f32 (the embedding of a token where the head is tied).
     ///
     /// # Panics
-    /// If there is no such row, or `out` has not k numbers.
+    /// If there is no such row, `out` has not k numbers, or the weights are blocks.
     pub fn row(&self, n: usize, out: &mut [f32]) {
         assert!(n < self.n && out.len() == self.k, "row {n} of [{}, {}]", self.n, self.k);
-        let words = self.k.div_ceil(self.precision.per_word());
-        let column = self.words.get()[n / PANEL * words * PANEL..]
-            .iter()
-            .skip(n % PANEL)
-            .step_by(PANEL);
-        match self.precision {
-            Precision::F32 => out.iter_mut().zip(column).for_each(|(out, word)| *out = *word),
-            Precision::Bf16 => out.chunks_mut(2).zip(column).for_each(|(out, word)| {
-                let pair = [
-                    f32::from_bits(word.to_bits() << 16),
-                    f32::from_bits(word.to_bits() & 0xffff_0000),
-                ];
-                out.copy_from_slice(&pair[..out.len()]);
-            }),
+        match self.parts.as_slice() {
+            [Part::Wide(wide)] => wide.row(n, out),
+            _ => unreachable!("rows of blocks are read from the file"),
         }
-    }
-}
-
-/// The product of some rows with some panels.
-struct Product<'a, const BF16: bool> {
-    packed: &'a Packed,
-    x: &'a [f32],
-    /// Room for the rows of x as the tiles want them.
-    rows: &'a mut Vec<Row>,
-    panels: Range<usize>,
-    out: &'a mut [f32],
-}
-
-thread_local! {
-    /// The packed rows of x, kept between products.
-    static PACKED_ROWS: RefCell<Vec<Row>> = const { RefCell::new(Vec::new()) };
-}
-
-impl<const BF16: bool> Kernel for Product<'_, BF16> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Packed { n, k, precision, .. } = *self.packed;
-        let words = k.div_ceil(precision.per_word());
-        let m = self.x.len() / k;
-        if self.rows.len() < m {
-            self.rows.resize(m, EMPTY);
-        }
-        let a = &mut self.rows[..m];
-        let (first, last) = (self.panels.start * PANEL, n.min(self.panels.end * PANEL));
-        let out_stride = last - first;
-        let tiles = m.div_ceil(S::TILE_ROWS);
-        // As few blocks of steps as can be, of equal size. A sum that waits in `out` between two of them loses nothing.
-        let block = words.div_ceil(words.div_ceil(STEPS));
-        for from in (0..words).step_by(block) {
-            let steps = block.min(words - from);
-            for (a, x) in a.iter_mut().zip(self.x.chunks_exact(k)) {
-                pack_steps::<S, BF16>(simd, &x[from * precision.per_word()..], &mut a[..steps]);
-            }
-            for panel in self.panels.clone() {
-                let b = &self.packed.words.get()[(panel * words + from) * PANEL..][..steps * PANEL];
-                let next = self
-                    .packed
-                    .words
-                    .get()
-                    .get(((panel + 1) * words + from) * PANEL..)
-                    .unwrap_or(&[]);
-                let next = &next[..next.len().min(b.len())];
-                let col = panel * PANEL - first;
-                for tile in 0..tiles {
-                    // Tiles of nearly equal height.
-                    let (top, end) = (m * tile / tiles, m * (tile + 1) / tiles);
-                    simd.vectorize(Tile::<BF16> {
-                        a: &a[top..end],
-                        from: 0,
-                        steps,
-                        b,
-                        b_stride: PANEL,
-                        out: &mut self.out[top * out_stride + col..],
-                        out_stride,
-                        cols: PANEL.min(out_stride - col),
-                        add: from > 0,
-                        // A low tile has no time to spare: there fetching ahead costs more than it brings.
-                        ahead: if end - top < 8 { &[] } else { share(next, tile, tiles) },
-                    });
-                }
-            }
-        }
-    }
-}
-
-/// The part of a panel that falls to one of the tiles.
-fn share(panel: &[f32], tile: usize, tiles: usize) -> &[f32] {
-    &panel[panel.len() * tile / tiles..panel.len() * (tile + 1) / tiles]
-}
-
-/// The next steps of a row of x: numbers as they are, or rounded pairs.
-#[inline(always)]
-fn pack_steps<S: Simd, const BF16: bool>(simd: S, x: &[f32], out: &mut [f32]) {
-    if !BF16 {
-        out.copy_from_slice(&x[..out.len()]);
-        return;
-    }
-    let vectors = (x.len() / (2 * S::LANES)).min(out.len() / S::LANES);
-    let (whole, rest) = out.split_at_mut(vectors * S::LANES);
-    for (out, x) in whole.chunks_exact_mut(S::LANES).zip(x.chunks_exact(2 * S::LANES)) {
-        simd.store(simd.round_bf16(simd.load(x), simd.load(&x[S::LANES..])), out);
-    }
-    for (out, pair) in rest.iter_mut().zip(x[2 * vectors * S::LANES..].chunks(2)) {
-        *out = pack_pair(pair);
-    }
-}
-
-/// Two numbers, or one, as bf16 in a word.
-#[inline(always)]
-pub(super) fn pack_pair(pair: &[f32]) -> f32 {
-    let bits = |i: usize| pair.get(i).map_or(0, |&x| round_bf16(x));
-    f32::from_bits(bits(0) >> 16 | bits(1) & 0xffff_0000)
-}
-
-/// The bits of x rounded to bf16, in the high half (nearest, ties to even; NaN stays NaN).
-#[inline(always)]
-fn round_bf16(x: f32) -> u32 {
-    let bits = x.to_bits();
-    if x.is_nan() {
-        bits | 0x0040_0000
-    } else {
-        bits + 0x7fff + (bits >> 16 & 1)
     }
 }
 
@@ -288,14 +194,14 @@ fn round_bf16(x: f32) -> u32 {
 mod tests {
     use half::bf16;
 
-    use super::super::random;
+    use super::super::{random, simd};
     use super::*;
 
     const BOTH: [Precision; 2] = [Precision::F32, Precision::Bf16];
 
     fn rounded(x: f32, precision: Precision) -> f64 {
         f64::from(match precision {
-            Precision::F32 => x,
+            Precision::F32 | Precision::Native => x,
             Precision::Bf16 => bf16::from_f32(x).to_f32(),
         })
     }
@@ -407,39 +313,5 @@ mod tests {
                 );
             });
         }
-    }
-
-    #[test]
-    fn a_row_is_rounded_alike_on_every_instruction_set() {
-        struct Pack<'a>(&'a [f32], &'a mut [f32]);
-        impl Kernel for Pack<'_> {
-            type Output = ();
-            #[inline(always)]
-            fn run<S: Simd>(self, simd: S) {
-                pack_steps::<S, true>(simd, self.0, self.1);
-            }
-        }
-        for len in [1, 2, 31, 32, 33, 65, 100] {
-            let mut x = random(len, 9);
-            x[len / 2] = f32::INFINITY;
-            let expected: Vec<u32> = x.chunks(2).map(|pair| pack_pair(pair).to_bits()).collect();
-            simd::on_each(|level| {
-                let mut out = vec![0.0; len.div_ceil(2)];
-                simd::dispatch(Pack(&x, &mut out));
-                let bits: Vec<u32> = out.iter().map(|word| word.to_bits()).collect();
-                assert_eq!(bits, expected, "{len} numbers on {level:?}");
-            });
-        }
-    }
-
-    #[test]
-    fn rounding_to_bf16_is_to_nearest_even() {
-        for x in random(1000, 8)
-            .into_iter()
-            .chain([0.0, -0.0, 1e-40, f32::MAX, f32::INFINITY, f32::NEG_INFINITY])
-        {
-            assert_eq!((round_bf16(x) >> 16) as u16, bf16::from_f32(x).to_bits(), "{x}");
-        }
-        assert!(bf16::from_bits((round_bf16(f32::NAN) >> 16) as u16).is_nan());
     }
 }

@@ -8,7 +8,7 @@ use super::super::cache::KvStore;
 use super::super::forward::{Part, Scratch};
 use super::*;
 
-const VOCAB: usize = 64;
+const VOCAB: usize = tiny::VOCAB;
 /// Whole blocks of every quantization.
 const HIDDEN: usize = 256;
 const MLP: usize = 256;
@@ -75,7 +75,7 @@ fn save(path: &Path, tensors: &[(String, QTensor)]) {
         ("llama.attention.head_count_kv", Entry::U32(2)),
         ("llama.block_count", Entry::U32(LAYERS as u32)),
         ("llama.feed_forward_length", Entry::U32(MLP as u32)),
-        ("llama.context_length", Entry::U32(128)),
+        ("llama.context_length", Entry::U32(400)),
         ("llama.vocab_size", Entry::U32(VOCAB as u32)),
         ("llama.attention.layer_norm_rms_epsilon", Entry::F32(1e-5)),
     ];
@@ -83,9 +83,17 @@ fn save(path: &Path, tensors: &[(String, QTensor)]) {
     write(&mut std::fs::File::create(path).unwrap(), &entries, &all).unwrap();
 }
 
+/// A folder with `model.gguf` in a number format, and its tokenizer.
+pub fn folder(dtype: GgmlDType) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    save(&folder.path().join("model.gguf"), &quantized(dtype));
+    tiny::write_tokenizer(folder.path());
+    folder
+}
+
 /// The bits of all logits of a short text.
-fn logits(path: &Path) -> Vec<u32> {
-    let decoder = open::open_decoder(path, "", Precision::F32).unwrap();
+fn logits(path: &Path, precision: Precision) -> Vec<u32> {
+    let decoder = open::open_decoder(path, "", precision).unwrap();
     let (mut store, threads) = (KvStore::new(&decoder.config), Threads::new(1));
     let tokens: Vec<u32> = (0..20).map(|at| at * 7 % VOCAB as u32).collect();
     let parts = [Part {
@@ -115,12 +123,65 @@ fn gguf_of_every_quantization_computes_as_its_values_written_out() {
         let tensors = quantized(dtype);
         save(&narrow, &tensors);
         save(&wide, &widened(&tensors));
-        let logits = logits(&narrow);
-        assert!(logits == super::formats::logits(&wide), "{dtype:?}");
+        let logits = logits(&narrow, Precision::F32);
+        assert!(logits == super::formats::logits(&wide, Precision::F32), "{dtype:?}");
         assert!(logits.iter().all(|bits| f32::from_bits(*bits).is_finite()), "{dtype:?}");
         // Q8_1 holds the values of Q8_0, and their sum besides.
         assert!(seen.insert(logits) || dtype == Q8_1, "{dtype:?} rounds as no other");
     }
+}
+
+#[test]
+fn blocks_of_every_quantization_compute_near_their_values_written_out() {
+    use GgmlDType::{Q2K, Q3K, Q4_0, Q4_1, Q4K, Q5_0, Q5_1, Q5K, Q6K, Q8_0};
+    for dtype in [Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2K, Q3K, Q4K, Q5K, Q6K] {
+        let folder = folder(dtype);
+        let path = folder.path().join("model.gguf");
+        let numbers = |precision| -> Vec<f32> { logits(&path, precision).into_iter().map(f32::from_bits).collect() };
+        let (exact, blocks) = (numbers(Precision::F32), numbers(Precision::Native));
+        let norm = |numbers: &[f32]| numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
+        let far: Vec<f32> = exact
+            .iter()
+            .zip(&blocks)
+            .map(|(exact, blocks)| exact - blocks)
+            .collect();
+        let share = norm(&far) / norm(&exact);
+        assert!(share > 0.0 && share < 0.03, "{dtype:?}: {share}");
+        let decoder = open::open_decoder(&path, "", Precision::Native).unwrap();
+        let file = std::fs::metadata(&path).unwrap().len();
+        assert!(
+            decoder.weight_bytes() < file * 5 / 4,
+            "{dtype:?} takes more than its file"
+        );
+    }
+}
+
+#[test]
+fn native_is_what_auto_takes_for_blocks_and_is_refused_without_them() {
+    let folder = folder(GgmlDType::Q4K);
+    let options = |dtype| Options {
+        dtype,
+        threads: 1,
+        device: Device::Cpu,
+        ..Options::default()
+    };
+    let words = open(&folder.path().join("model.gguf"), &options(Dtype::Auto))
+        .describe()
+        .in_words();
+    assert!(
+        words.starts_with("computed in native q4_k (the weights are stored as q4_k")
+            && words.contains("packed blocks "),
+        "{words}"
+    );
+    let floats = tiny::model("llama");
+    let refused = load(floats.path(), &options(Dtype::Native), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    let error = format!("{:#}", refused.unwrap_err());
+    assert!(
+        error.contains("quantized GGUF") && error.contains("stored as f32"),
+        "{error}"
+    );
 }
 
 #[test]

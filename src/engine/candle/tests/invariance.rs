@@ -250,6 +250,31 @@ fn bf16_answers_are_the_same_bits_too() {
 }
 
 #[test]
+fn answers_by_blocks_are_the_same_bits_too() {
+    use candle_core::quantized::GgmlDType::{Q4K, Q8_0};
+    for dtype in [Q4K, Q8_0] {
+        let folder = formats::folder(dtype);
+        let path = folder.path().join("model.gguf");
+        let native = |threads, batch| Options {
+            dtype: Dtype::Native,
+            ..options(threads, batch)
+        };
+        let mut engine = open(&path, &native(1, 32));
+        let together = bits(answers(&mut engine, cloze()).0);
+        let sampled_together = answers(&mut engine, sampled(0)).1;
+        let mut other = open(&path, &native(2, 3));
+        other.pass_tokens = (32, 40);
+        assert!(
+            together == bits(answers(&mut other, cloze().into_iter().rev().collect()).0),
+            "{dtype:?}"
+        );
+        assert!(sampled_together == answers(&mut other, sampled(0)).1, "{dtype:?}");
+        let wide = bits(answers(&mut open(&path, &options(1, 32)), cloze()).0);
+        assert!(together != wide, "{dtype:?} rounds activations");
+    }
+}
+
+#[test]
 fn rows_are_the_same_bits_for_every_number_of_rows() {
     let folder = tiny::model("llama");
     let decoder = open_decoder(folder.path(), "config.json", Precision::F32).unwrap();

@@ -92,7 +92,7 @@ fn write_weights(folder: &Path, kind: &str) {
 }
 
 /// Every byte is a token; 256 begins a text, 257 ends one.
-fn write_tokenizer(folder: &Path) {
+pub fn write_tokenizer(folder: &Path) {
     let mut alphabet: Vec<char> = ByteLevel::alphabet().into_iter().collect();
     alphabet.sort_unstable();
     let vocab: Vocab = alphabet

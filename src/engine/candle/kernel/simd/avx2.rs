@@ -1,42 +1,57 @@
-//! AVX2 with FMA: eight numbers at a time.
+//! AVX2 with FMA, with or without its dot product of bytes: eight numbers at a time.
 #![allow(unsafe_code, reason = "CPU intrinsics; tested against the plain twin")]
 
 use std::arch::x86_64::{
-    __m128, __m256, _MM_HINT_T1, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_loadu_ps, _mm_max_ps, _mm_max_ss,
-    _mm_movehl_ps, _mm_prefetch, _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_ps, _mm256_and_ps, _mm256_castps_si256,
-    _mm256_castps128_ps256, _mm256_castps256_ps128, _mm256_castsi256_ps, _mm256_cvtps_epi32, _mm256_div_ps,
-    _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_insertf128_ps, _mm256_loadu_ps, _mm256_max_ps, _mm256_min_ps,
-    _mm256_mul_ps, _mm256_round_ps, _mm256_set1_epi32, _mm256_set1_ps, _mm256_shuffle_ps, _mm256_slli_epi32,
+    __m128, __m256, __m256i, _MM_HINT_T1, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_loadu_ps, _mm_max_ps, _mm_max_ss,
+    _mm_movehl_ps, _mm_prefetch, _mm_shuffle_ps, _mm256_abs_epi8, _mm256_add_epi16, _mm256_add_epi32, _mm256_add_ps,
+    _mm256_and_ps, _mm256_castps_si256, _mm256_castps128_ps256, _mm256_castps256_ps128, _mm256_castsi256_ps,
+    _mm256_cvtepi32_ps, _mm256_cvtps_epi32, _mm256_div_ps, _mm256_dpbusd_avx_epi32, _mm256_extractf128_ps,
+    _mm256_fmadd_ps, _mm256_insertf128_ps, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_maddubs_epi16, _mm256_max_ps, _mm256_min_ps, _mm256_mul_ps, _mm256_round_ps, _mm256_set1_epi8,
+    _mm256_set1_epi16, _mm256_set1_epi32, _mm256_set1_ps, _mm256_shuffle_ps, _mm256_sign_epi8, _mm256_slli_epi32,
     _mm256_srai_epi32, _mm256_storeu_ps, _mm256_sub_epi32, _mm256_sub_ps, _mm256_unpackhi_ps, _mm256_unpacklo_ps,
+    _mm256_xor_si256,
 };
 
-use super::super::packed::pack_pair;
+use super::super::wide::pack_pair;
 use super::{Kernel, Simd};
 
-/// A CPU with AVX2 and FMA.
+/// A CPU with AVX2 and FMA, and AVX-VNNI where `VNNI`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Avx2(());
+pub(super) struct Avx2<const VNNI: bool>(());
 
-impl Avx2 {
-    pub(super) fn detect() -> Option<Avx2> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Avx2(()))
+impl<const VNNI: bool> Avx2<VNNI> {
+    pub(super) fn detect() -> Option<Self> {
+        let base = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+        (base && (!VNNI || is_x86_feature_detected!("avxvnni"))).then_some(Avx2(()))
     }
 }
 
-// SAFETY, of every block below: a value of `Avx2` exists only where detection found AVX2 and FMA, the only instructions used, and
-// loads and stores are within slices whose length is checked before.
-impl Simd for Avx2 {
+// SAFETY, of every block below: a value of `Avx2` exists only where detection found AVX2 and FMA, the only instructions used but for
+// those behind `VNNI`, and loads and stores are within slices whose length is checked before.
+impl<const VNNI: bool> Simd for Avx2<VNNI> {
     type F = __m256;
+    type I = __m256i;
     const LANES: usize = 8;
     const TILE_ROWS: usize = 6;
+    const BYTE_ROWS: usize = 4;
+    const BIAS: i32 = if VNNI { 128 } else { 0 };
 
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         #[target_feature(enable = "avx2,fma")]
-        fn inner<K: Kernel>(simd: Avx2, kernel: K) -> K::Output {
+        fn base<K: Kernel, S: Simd>(simd: S, kernel: K) -> K::Output {
             kernel.run(simd)
         }
-        unsafe { inner(self, kernel) }
+        #[target_feature(enable = "avx2,fma,avxvnni")]
+        fn vnni<K: Kernel, S: Simd>(simd: S, kernel: K) -> K::Output {
+            kernel.run(simd)
+        }
+        if VNNI {
+            unsafe { vnni(self, kernel) }
+        } else {
+            unsafe { base(self, kernel) }
+        }
     }
 
     #[inline(always)]
@@ -167,6 +182,61 @@ impl Simd for Avx2 {
         self.store(second, &mut pairs[8..]);
         let words: [f32; 8] = std::array::from_fn(|i| pack_pair(&pairs[2 * i..2 * i + 2]));
         self.load(&words)
+    }
+
+    #[inline(always)]
+    fn fma_exact(self, a: __m256, b: __m256, c: __m256) -> __m256 {
+        self.fma(a, b, c)
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, src: &[u8]) -> __m256i {
+        assert!(src.len() >= 32);
+        unsafe { _mm256_loadu_si256(src.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn splat_int(self, x: i32) -> __m256i {
+        unsafe { _mm256_set1_epi32(x) }
+    }
+
+    #[inline(always)]
+    fn dot_u8(self, acc: __m256i, w: __m256i, a: __m256i) -> __m256i {
+        unsafe {
+            if VNNI {
+                return _mm256_dpbusd_avx_epi32(acc, w, a);
+            }
+            _mm256_add_epi16(acc, _mm256_maddubs_epi16(w, a))
+        }
+    }
+
+    #[inline(always)]
+    fn settle(self, acc: __m256i) -> __m256i {
+        if VNNI {
+            return acc;
+        }
+        unsafe { _mm256_madd_epi16(acc, _mm256_set1_epi16(1)) }
+    }
+
+    #[inline(always)]
+    fn dot_i8(self, acc: __m256i, w: __m256i, a: __m256i) -> __m256i {
+        unsafe {
+            if VNNI {
+                return _mm256_dpbusd_avx_epi32(acc, _mm256_xor_si256(w, _mm256_set1_epi8(-128)), a);
+            }
+            let pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(w), _mm256_sign_epi8(a, w));
+            _mm256_add_epi32(acc, self.settle(pairs))
+        }
+    }
+
+    #[inline(always)]
+    fn add_int(self, a: __m256i, b: __m256i) -> __m256i {
+        unsafe { _mm256_add_epi32(a, b) }
+    }
+
+    #[inline(always)]
+    fn to_float(self, x: __m256i) -> __m256 {
+        unsafe { _mm256_cvtepi32_ps(x) }
     }
 
     #[inline(always)]

@@ -3,6 +3,8 @@
 //! A value of an implementation is the proof that the CPU knows its instructions: only detection makes one. A kernel is written
 //! once over the trait and compiled for each instruction set by [`Simd::vectorize`].
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -27,9 +29,15 @@ pub(super) trait Kernel {
 pub(super) trait Simd: Copy {
     /// `LANES` numbers.
     type F: Copy;
+    /// `LANES` lanes of four bytes, or of a sum of their products.
+    type I: Copy;
     const LANES: usize;
     /// Rows of a register tile two vectors wide.
     const TILE_ROWS: usize;
+    /// Rows of such a tile of bytes.
+    const BYTE_ROWS: usize;
+    /// What [`Simd::dot_i8`] adds to each of its weights: the caller takes it off again.
+    const BIAS: i32;
 
     /// Runs the kernel compiled for these instructions.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
@@ -65,10 +73,32 @@ pub(super) trait Simd: Copy {
     fn dot_bf16(self, acc: Self::F, a: Self::F, b: Self::F) -> Self::F;
     /// `2 * LANES` numbers rounded to bf16 (nearest even; numbers below 1e-38 may become 0), two in a lane, the earlier one low.
     fn round_bf16(self, first: Self::F, second: Self::F) -> Self::F;
+    /// a * b + c, rounded once on every CPU.
+    fn fma_exact(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+
+    /// The first `4 * LANES` bytes of `src`, which has as many.
+    fn load_bytes(self, src: &[u8]) -> Self::I;
+    fn splat_int(self, x: i32) -> Self::I;
+    /// Adds the products of four bytes each: unsigned `w`, signed `a`. The sums may be in halves of a lane until they are settled,
+    /// so that they must stay within 16 bits: a pair of products fits where `w` is at most 127, two pairs where it is at most 63.
+    fn dot_u8(self, acc: Self::I, w: Self::I, a: Self::I) -> Self::I;
+    /// Sums of [`Simd::dot_u8`] in the form that can be added.
+    fn settle(self, acc: Self::I) -> Self::I;
+    /// Adds the products of four signed bytes each, `w + BIAS` with `a`, which is not -128.
+    fn dot_i8(self, acc: Self::I, w: Self::I, a: Self::I) -> Self::I;
+    fn add_int(self, a: Self::I, b: Self::I) -> Self::I;
+    fn to_float(self, x: Self::I) -> Self::F;
     /// Asks for the cache line where `src` begins, into the second-level cache: more of those can be under way than the first takes.
     fn prefetch(self, src: &[f32]);
     /// Transposes `LANES` rows of 4 numbers, `stride` apart in `src`, into 4 rows of `LANES`, `out_stride` apart in `out`.
     fn transpose4(self, src: &[f32], stride: usize, out: &mut [f32], out_stride: usize);
+}
+
+static PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// From here on everything is computed by the plain twin, whatever the CPU has: to measure and check what other CPUs would run.
+pub fn use_plain() {
+    PLAIN.store(true, Ordering::Relaxed);
 }
 
 /// The instruction sets with an implementation, the better later.
@@ -76,15 +106,27 @@ pub(super) trait Simd: Copy {
 pub(super) enum Level {
     Plain,
     Avx2,
+    AvxVnni,
     Avx512,
+    Avx512Vnni,
     Avx512Bf16,
 }
 
 impl Level {
-    const ALL: [Level; 4] = [Level::Plain, Level::Avx2, Level::Avx512, Level::Avx512Bf16];
+    const ALL: [Level; 6] = [
+        Level::Plain,
+        Level::Avx2,
+        Level::AvxVnni,
+        Level::Avx512,
+        Level::Avx512Vnni,
+        Level::Avx512Bf16,
+    ];
 
-    /// The best this CPU has.
+    /// The best this CPU has, unless [`use_plain`] was called.
     pub(super) fn best() -> Level {
+        if PLAIN.load(Ordering::Relaxed) {
+            return Level::Plain;
+        }
         #[cfg(test)]
         if let Some(level) = FORCED.get() {
             return level;
@@ -99,9 +141,11 @@ impl Level {
     fn is_available(self) -> bool {
         match self {
             Level::Plain => true,
-            Level::Avx2 => Avx2::detect().is_some(),
-            Level::Avx512 => Avx512::<false>::detect().is_some(),
-            Level::Avx512Bf16 => Avx512::<true>::detect().is_some(),
+            Level::Avx2 => Avx2::<false>::detect().is_some(),
+            Level::AvxVnni => Avx2::<true>::detect().is_some(),
+            Level::Avx512 => Avx512::<false, false>::detect().is_some(),
+            Level::Avx512Vnni => Avx512::<true, false>::detect().is_some(),
+            Level::Avx512Bf16 => Avx512::<true, true>::detect().is_some(),
         }
     }
 
@@ -114,23 +158,23 @@ impl Level {
 /// Runs a kernel on the best instructions this CPU has.
 pub(super) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
-    match Level::best() {
-        Level::Avx512Bf16 => {
-            if let Some(simd) = Avx512::<true>::detect() {
-                return simd.vectorize(kernel);
-            }
+    {
+        let level = Level::best();
+        if let Some(simd) = Avx512::<true, true>::detect().filter(|_| level == Level::Avx512Bf16) {
+            return simd.vectorize(kernel);
         }
-        Level::Avx512 => {
-            if let Some(simd) = Avx512::<false>::detect() {
-                return simd.vectorize(kernel);
-            }
+        if let Some(simd) = Avx512::<true, false>::detect().filter(|_| level == Level::Avx512Vnni) {
+            return simd.vectorize(kernel);
         }
-        Level::Avx2 => {
-            if let Some(simd) = Avx2::detect() {
-                return simd.vectorize(kernel);
-            }
+        if let Some(simd) = Avx512::<false, false>::detect().filter(|_| level == Level::Avx512) {
+            return simd.vectorize(kernel);
         }
-        Level::Plain => {}
+        if let Some(simd) = Avx2::<true>::detect().filter(|_| level == Level::AvxVnni) {
+            return simd.vectorize(kernel);
+        }
+        if let Some(simd) = Avx2::<false>::detect().filter(|_| level == Level::Avx2) {
+            return simd.vectorize(kernel);
+        }
     }
     Plain.vectorize(kernel)
 }
