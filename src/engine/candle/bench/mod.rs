@@ -327,7 +327,8 @@ impl Measuring<'_> {
     /// Packed passes over prompts of [`PREFILL`] tokens, the head left out, and arithmetic alone before and after each.
     fn prefill(&mut self) -> Result<(Peaks, Prefill)> {
         let budget = self.budget(Share::Prefill).as_secs_f64();
-        let (length, packed) = PREFILL;
+        let (length, most) = PREFILL;
+        let mut packed = 1;
         let mut scratch = Scratch::default();
         let mut peaks = [Precision::F32, Precision::Bf16, Precision::Native].map(Peak::of);
         let mut arithmetic = || peaks.iter_mut().for_each(|peak| peak.work(budget / 36.0));
@@ -340,10 +341,14 @@ impl Measuring<'_> {
             cpu_s += watch.spent().cpu_s;
             self.gauge.look();
             arithmetic();
-            // Another pass only where it fits.
-            let spent = all.spent().wall_s;
-            if spent + (watch.spent().wall_s) > budget {
+            // Another pass only where it fits; a model that is fast enough is measured in larger ones.
+            let (spent, pass) = (all.spent().wall_s, watch.spent().wall_s);
+            let larger = packed < most && spent + 4.0 * pass < budget;
+            if !larger && spent + pass > budget {
                 break;
+            }
+            if larger {
+                (packed, tokens, cpu_s) = (most.min(4 * packed), 0, 0.0);
             }
         }
         let tokens_per_cpu_s = rate(tokens as f64, cpu_s);
