@@ -312,7 +312,6 @@ impl Moves {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Trace;
     fn selected(number: u64, rows: &[u32]) -> Arc<Selected> {
         Arc::new(Selected {
             number,
