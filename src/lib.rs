@@ -37,7 +37,6 @@
 //! 10  leaderboard
 //! 9  bench catalogue charts check export release
 //! 8  card filter import rescore run suspects
-//! 8  card filter import rescore run suspects
 //! 7  benchmark compare diagnose joined labels store
 //! 6  notes parquet stats
 //! 5  trace

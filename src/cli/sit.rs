@@ -63,7 +63,7 @@ fn work(
     }
     let rounding = bench::rounding::known(&description);
     let plans = job.plans(datasets, engine.as_ref(), &model, rounding.as_ref())?;
-    let watch = &mut |update| {
+    let watch = &mut |update: Update| {
         if let Update::Started { exams, .. } = &update {
             entering::begin(exams);
         }
