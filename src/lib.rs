@@ -36,7 +36,7 @@
 //! 11  tui
 //! 10  leaderboard
 //! 9  bench catalogue charts check export release
-//! 8  card filter import rescore run suspects
+//! 8  card filter import rescore run study suspects
 //! 7  benchmark compare diagnose joined labels store
 //! 6  notes parquet stats
 //! 5  trace
@@ -122,6 +122,7 @@ pub mod run;
 pub mod stats;
 pub mod stop;
 pub mod store;
+pub mod study;
 pub mod suspects;
 pub mod table;
 pub mod text;

@@ -192,6 +192,23 @@ Examples:
   markbook probe --model llama-server: --base-url http://127.0.0.1:8080
   markbook probe --model vllm:Qwen/Qwen3-8B --base-url http://gpu1:8000/v1 --json")]
     Probe(ProbeArgs),
+    /// How far one model falls from MMLU to MMLU-Pro, also on the questions that both ask
+    #[command(after_help = "Example:\n  markbook drop runs/qwen/mmlu runs/qwen/mmlu_pro")]
+    Drop(super::descent::DropArgs),
+    /// How far wording alone moves a score: the 24 prompt styles that the MMLU-Pro authors tested
+    #[command(after_help = "\
+Examples:
+  markbook spread --model smollm2-135m --data embedded --estimate
+  markbook spread --model smollm2-135m --data ./mmlu --per-subject 22 --out studies/wording
+  markbook spread --model org/name --benchmark mmlu_pro --style tested24_cloze --out studies/scored")]
+    Spread(super::study::StudyArgs),
+    /// The same questions under several settings, one knob at a time or all together
+    #[command(after_help = "\
+Examples:
+  markbook study --model smollm2-135m --benchmark mmlu --data embedded --knob shots=0,5 --knob style=lm_eval,question
+  markbook study plan.toml --estimate
+  markbook study studies/wording --resume")]
+    Study(super::study::StudyArgs),
     /// What is known of questions: lists of wrong keys and unclear questions, kept and joined
     #[command(after_help = "\
 Examples:
@@ -284,7 +301,7 @@ pub struct Settings {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Go on with the run in --out; changed settings are refused by name
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub resume: bool,
     /// Answer these rows of the finished run in --out once more: cut (with another --max-tokens), unreadable, error, empty;
     /// the first answers are kept, both scores reported

@@ -7,8 +7,9 @@ pub mod again;
 mod args;
 mod bench;
 mod card;
+mod check;
+mod descent;
 mod entering;
-mod expect;
 mod home;
 mod inputs;
 mod labels;
@@ -27,6 +28,7 @@ mod say;
 mod server;
 mod server_args;
 mod sit;
+mod study;
 mod suspects;
 mod traces;
 
@@ -165,13 +167,16 @@ fn carry_out(cli: Cli) -> Result<End> {
         Some(Command::Forget(args)) => runs::forget(&args),
         Some(Command::Catalogue(args)) => runs::catalogue(&args),
         Some(Command::Card(args)) => card::card(&args),
-        Some(Command::Check(args)) => reports::check(&args),
+        Some(Command::Check(args)) => check::check(&args),
         Some(Command::Prompts(args)) => questions::prompts(&args),
         Some(Command::Fetch(args)) => questions::fetch(&args),
         Some(Command::Bench(args)) => bench::bench(&args),
         Some(Command::Probe(args)) => server::probe(&args),
         Some(Command::Labels(args)) => labels::labels(&args),
         Some(Command::Suspects(args)) => suspects::suspects(&args),
+        Some(Command::Drop(args)) => descent::drop(&args),
+        Some(Command::Spread(args)) => study::spread(&args),
+        Some(Command::Study(args)) => study::study(&args),
         Some(Command::Release(args)) => release::release(&args),
     }
 }

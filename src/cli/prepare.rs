@@ -66,6 +66,11 @@ impl Job {
                 usage(benchmarks[0].style(style))?;
             }
         }
+        if settings.resume && settings.out.is_none() {
+            return usage(Err(anyhow::anyhow!(
+                "--resume goes on with the run in --out DIR: name it"
+            )));
+        }
         if settings.seeds.is_empty() {
             return usage(Err(anyhow::anyhow!("--seeds names no seed")));
         }
@@ -225,6 +230,31 @@ impl Job {
         }
     }
 
+    /// What tells one engine from another.
+    pub(crate) fn engine_key(&self) -> String {
+        format!("{:?}", self.spec)
+    }
+
+    /// What tells one choice of questions from another.
+    pub(crate) fn slice_key(&self) -> String {
+        let settings = &self.settings;
+        let slice = (
+            &settings.subjects,
+            settings.per_subject,
+            settings.sample_seed,
+            settings.limit,
+        );
+        let asked = (&settings.split, settings.gold_base);
+        let benchmarks: Vec<&str> = self.benchmarks.iter().map(|benchmark| benchmark.name).collect();
+        format!("{benchmarks:?} {:?} {slice:?} {asked:?}", self.data)
+    }
+
+    /// The style of a data set, and the answers that a question gets.
+    pub(crate) fn asked(&self, dataset: &Dataset) -> Result<(&'static Style, usize)> {
+        let style = self.style(dataset.benchmark)?;
+        Ok((style, self.method(style, dataset)?.0.attempts()))
+    }
+
     /// Fetches and loads the model, or tries the server.
     pub(crate) fn engine(&self, watch: &mut engine::Status) -> Result<Opened> {
         let opened = engine::open(&self.spec, watch)?;
@@ -350,7 +380,7 @@ impl Job {
     }
 
     /// Refuses a longest completion that leaves no room for a prompt, as the harness does.
-    fn check_max_tokens(&self, context: usize) -> Result<()> {
+    pub(crate) fn check_max_tokens(&self, context: usize) -> Result<()> {
         for benchmark in &self.benchmarks {
             if !self.style(benchmark)?.is_cloze() && self.max_tokens >= context {
                 bail!(
@@ -544,7 +574,12 @@ pub(crate) fn load_data(
 }
 
 fn default_root(model: &str) -> Result<PathBuf> {
-    let runs = hub::home()?.join("runs");
+    default_folder("runs", model)
+}
+
+/// A new folder's name in a place of the data directory: date and model.
+pub(crate) fn default_folder(place: &str, model: &str) -> Result<PathBuf> {
+    let runs = hub::home()?.join(place);
     std::fs::create_dir_all(&runs).with_context(|| format!("cannot make the folder {}", runs.display()))?;
     let stamp = chrono::Local::now().format("%Y-%m-%dT%H-%M-%S");
     let name = store::folder_name(&hub::short_name(model));

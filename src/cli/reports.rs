@@ -1,22 +1,19 @@
-//! `stats`, `rescore`, `compare` and `check`: figures as a table or as JSON, on standard output.
+//! `stats`, `rescore` and `compare`: figures as a table or as JSON, on standard output.
 
 use std::io::Write;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::args::{CheckArgs, CompareArgs, RescoreArgs, StatsArgs, TraceArgs};
-use super::expect::{Outcome, Promise};
+use super::args::{CompareArgs, RescoreArgs, StatsArgs, TraceArgs};
 use super::{End, labels, rules, say, traces, usage};
-use crate::benchmark::{self, DataSource, Dataset};
 use crate::compare::CompareReport;
-use crate::extract::Rule;
+use crate::extract::{self, Rule};
 use crate::rescore::{Rescored, graders, rescore as read_again};
 use crate::run::FIRST_TOKEN;
 use crate::stats::{self, AttemptsBy, IntervalKind, RunReport, StderrKind, percent};
 use crate::text::{safe_line, thousands};
 use crate::trace::{Provenance, Trace};
-use crate::{check as integrity, extract};
 
 pub(super) fn stats(args: &StatsArgs) -> Result<End> {
     let opened = traces::load(&args.trace)?;
@@ -405,108 +402,4 @@ fn compare_table(report: &CompareReport) -> Result<()> {
     }
     out.flush()?;
     Ok(())
-}
-
-/// The promises of `--expect`, held against every trace.
-fn expect(promises: &[Promise], opened: &[Trace], json: bool) -> Result<End> {
-    let mut outcomes: Vec<Outcome> = Vec::new();
-    for promise in promises {
-        for trace in opened {
-            outcomes.push(promise.hold(opened, trace)?);
-        }
-    }
-    let is_kept = outcomes.iter().all(|outcome| outcome.is_kept);
-    if json {
-        put_json(&serde_json::json!({ "kept": is_kept, "promises": outcomes }))?;
-        return Ok(if is_kept { End::Done } else { End::Found(BROKEN) });
-    }
-    let mut out = say::out();
-    for outcome in &outcomes {
-        let word = if outcome.is_kept { "kept  " } else { "broken" };
-        let (promise, trace) = (safe_line(&outcome.promise), safe_line(&outcome.trace));
-        writeln!(out, "{word}  {promise}   {}   {trace}", outcome.figures())?;
-        if !outcome.is_kept {
-            writeln!(out, "        {}", safe_line(&outcome.look))?;
-        }
-    }
-    out.flush()?;
-    Ok(if is_kept { End::Done } else { End::Found(BROKEN) })
-}
-
-/// The exit code of a broken promise.
-const BROKEN: u8 = 3;
-
-pub(super) fn check(args: &CheckArgs) -> Result<End> {
-    let promises = usage(
-        args.expect
-            .iter()
-            .map(|text| Promise::parse(text))
-            .collect::<Result<Vec<_>>>(),
-    )?;
-    let opened = traces::load(&args.trace)?;
-    traces::tell_notices(&opened);
-    if !promises.is_empty() {
-        return expect(&promises, &opened, args.json);
-    }
-    let datasets = datasets_beside(&opened, args.data.as_deref())?;
-    let problems = integrity::check(&opened, &datasets.iter().collect::<Vec<_>>())?;
-    if args.json {
-        put_json(&serde_json::json!({ "problems": problems }))?;
-        return Ok(End::Done);
-    }
-    let mut out = say::out();
-    if problems.is_empty() {
-        writeln!(out, "nothing found")?;
-    }
-    let widths = [
-        problems
-            .iter()
-            .map(|problem| problem.trace.chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(40),
-        problems.iter().map(|problem| problem.kind.len()).max().unwrap_or(0),
-    ];
-    for problem in &problems {
-        let (kind, detail) = (problem.kind, safe_line(&problem.detail));
-        if opened.len() < 2 {
-            writeln!(out, "{kind}: {detail}")?;
-            continue;
-        }
-        // Several traces: one table, each finding with its trace.
-        let [name, of_kind] = widths;
-        let trace: String = safe_line(&problem.trace).chars().take(name).collect();
-        writeln!(
-            out,
-            "{trace:name$}  {kind:of_kind$}  {:>8}  {detail}",
-            thousands(problem.rows)
-        )?;
-    }
-    out.flush()?;
-    Ok(End::Done)
-}
-
-/// The questions to check against: of each exam that the traces hold, where `--data` has it.
-fn datasets_beside(traces: &[Trace], data: Option<&str>) -> Result<Vec<Dataset>> {
-    let Some(data) = data else {
-        return Ok(Vec::new());
-    };
-    let source = usage(DataSource::parse(data))?;
-    let mut datasets = Vec::new();
-    let mut refused = None;
-    for benchmark in benchmark::ALL.iter().filter(|benchmark| !benchmark.hub_id.is_empty()) {
-        let named = traces
-            .iter()
-            .flat_map(|trace| trace.rows.benchmark.list())
-            .any(|name| **name == *benchmark.name);
-        match benchmark::load(benchmark, &source, "test") {
-            Ok(dataset) => datasets.push(dataset),
-            Err(error) if named || refused.is_none() => refused = Some(error),
-            Err(_) => {}
-        }
-    }
-    match refused {
-        Some(error) if datasets.is_empty() => Err(error),
-        _ => Ok(datasets),
-    }
 }

@@ -190,6 +190,30 @@ fn write(queue: &Queue, entries: &[Entry], own: &Own, out: &mut impl Write) -> R
             having(queue.other_keys.len())
         )?;
     }
+    write_queue(entries, out)?;
+    if own.given > 0 {
+        writeln!(
+            out,
+            "your letters: {}, with the key {}, with the rival {}, with neither {}",
+            own.given, own.with_key, own.with_rival, own.neither
+        )?;
+    }
+    let ids: Vec<String> = entries
+        .iter()
+        .take(20)
+        .map(|entry| entry.suspect.question_id.to_string())
+        .collect();
+    if !ids.is_empty() {
+        writeln!(
+            out,
+            "look at the first ones blind: markbook open TRACE -f q:{} , then b",
+            ids.join(",")
+        )?;
+    }
+    Ok(())
+}
+
+fn write_queue(entries: &[Entry], out: &mut impl Write) -> Result<()> {
     writeln!(
         out,
         "{:>8}  {:20}  {:3}  {:5}  {:>6}  {:>7}  {:>6}  {:4}  label",
@@ -208,25 +232,6 @@ fn write(queue: &Queue, entries: &[Entry], own: &Own, out: &mut impl Write) -> R
             suspect.on_key,
             yours.map_or_else(String::new, String::from),
             safe_line(&labels.join(", "))
-        )?;
-    }
-    if own.given > 0 {
-        writeln!(
-            out,
-            "your letters: {}, with the key {}, with the rival {}, with neither {}",
-            own.given, own.with_key, own.with_rival, own.neither
-        )?;
-    }
-    let ids: Vec<String> = entries
-        .iter()
-        .take(20)
-        .map(|entry| entry.suspect.question_id.to_string())
-        .collect();
-    if !ids.is_empty() {
-        writeln!(
-            out,
-            "look at the first ones blind: markbook open TRACE -f q:{} , then b",
-            ids.join(",")
         )?;
     }
     Ok(())

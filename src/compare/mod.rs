@@ -1,5 +1,6 @@
 //! Two traces on the same questions: paired, so that real differences show.
 
+mod exams;
 mod paired;
 mod pairing;
 mod power;
@@ -14,6 +15,7 @@ use crate::record::INVALID;
 use crate::stats::{Grouped, Interval, Questions, Scope, Slice, fold, holm};
 use crate::trace::{Names, Rows};
 
+pub use exams::{Descent, Exam, Same, above_chance};
 pub use paired::{Paired, Right};
 pub use pairing::{Pairing, pair, pair_by_id};
 pub use power::{Spread, power_exact, power_normal};

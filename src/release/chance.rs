@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::compare::Pairing;
-use crate::stats::{Questions, Slice, mean, sample_std};
+use crate::stats::{Questions, Slice, mean, sample_std, within_of};
 use crate::text::thousands;
 use crate::trace::Rows;
 
@@ -37,12 +37,8 @@ pub(super) fn within(rows: &Rows, questions: &Questions, without: &[u16]) -> Opt
 
 /// K/(K-1) p(1-p) of some outcomes.
 fn spread(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
-    let (mut n, mut right) = (0.0, 0.0);
-    for outcome in outcomes {
-        n += 1.0;
-        right += f64::from(u8::from(outcome));
-    }
-    (n > 1.0).then(|| right * (n - right) / n / (n - 1.0))
+    let (right, all) = outcomes.fold((0, 0), |(right, all), outcome| (right + usize::from(outcome), all + 1));
+    within_of(right, all)
 }
 
 impl Chance {
@@ -83,6 +79,7 @@ impl Chance {
 
     pub(super) fn sense(&self) -> String {
         let words = match self.z {
+            _ if self.changed == 0 => "none did",
             Some(z) if z < -FAR => "fewer than independent draws give: part of the answers was kept",
             Some(z) if z > FAR => "more than independent draws of one procedure give: something else changed too",
             _ => "as many as independent draws of one procedure give",

@@ -241,32 +241,17 @@ impl Release {
 fn changes(sides: &[Read; 2], pairing: &Pairing, facts: &[u8], by_category: bool) -> Vec<Changes> {
     let (old, new) = (&sides[0].trace.rows, &sides[1].trace.rows);
     let mut groups: Vec<Changes> = Vec::new();
-    let mut places = std::collections::HashMap::new();
-    let mut group = |rows: &Rows, row: usize| {
-        let name = if by_category { rows.category.get(row) } else { "" };
-        match places.get(name) {
-            Some(place) => *place,
-            None => {
-                groups.push(Changes {
-                    name: name.to_owned(),
-                    ..Changes::default()
-                });
-                places.insert(name.to_owned(), groups.len() - 1);
-                groups.len() - 1
-            }
-        }
-    };
-    let of_old: Vec<usize> = (0..old.len()).map(|row| group(old, row)).collect();
-    let of_new: Vec<usize> = (0..new.len()).map(|row| group(new, row)).collect();
-    for row in 0..old.len() {
-        groups[of_old[row]].rows_old += 1;
-        groups[of_old[row]].correct_old += usize::from(old.correct[row]);
-        groups[of_old[row]].invalid_old += usize::from(old.is_invalid(row));
+    let of_old = places(old, by_category, &mut groups);
+    let of_new = places(new, by_category, &mut groups);
+    for (row, place) in of_old.iter().enumerate() {
+        groups[*place].rows_old += 1;
+        groups[*place].correct_old += usize::from(old.correct[row]);
+        groups[*place].invalid_old += usize::from(old.is_invalid(row));
     }
-    for row in 0..new.len() {
-        groups[of_new[row]].rows_new += 1;
-        groups[of_new[row]].correct_new += usize::from(new.correct[row]);
-        groups[of_new[row]].invalid_new += usize::from(new.is_invalid(row));
+    for (row, place) in of_new.iter().enumerate() {
+        groups[*place].rows_new += 1;
+        groups[*place].correct_new += usize::from(new.correct[row]);
+        groups[*place].invalid_new += usize::from(new.is_invalid(row));
     }
     pairing
         .only_a
@@ -276,15 +261,15 @@ fn changes(sides: &[Read; 2], pairing: &Pairing, facts: &[u8], by_category: bool
         .only_b
         .iter()
         .for_each(|row| groups[of_new[*row as usize]].only_new += 1);
-    for ((x, y), facts) in pairing.pairs.iter().map(|(x, y)| (*x as usize, *y as usize)).zip(facts) {
-        groups[of_old[x]].add(sides, (x, y), *facts);
-    }
     let questions = Questions::of(Slice::all(old));
+    // What changed on some row of a question, and the group that it is counted in.
     let mut seen = vec![(0_u8, 0_usize); questions.len()];
-    for ((x, _), facts) in pairing.pairs.iter().zip(facts) {
-        if let Some(question) = questions.number(*x as usize) {
+    for ((x, y), facts) in pairing.pairs.iter().zip(facts) {
+        let (x, y) = (*x as usize, *y as usize);
+        groups[of_old[x]].add(sides, (x, y), *facts);
+        if let Some(question) = questions.number(x) {
             let seen = &mut seen[question as usize];
-            *seen = (seen.0 | facts, of_old[*x as usize]);
+            *seen = (seen.0 | facts, of_old[x]);
         }
     }
     for (facts, place) in seen {
@@ -294,6 +279,27 @@ fn changes(sides: &[Read; 2], pairing: &Pairing, facts: &[u8], by_category: bool
             .for_each(|group| group.count_question(facts));
     }
     groups
+}
+
+/// The group of each row, made where it is new.
+fn places(rows: &Rows, by_category: bool, groups: &mut Vec<Changes>) -> Vec<usize> {
+    let names: Vec<&str> = rows
+        .category
+        .list()
+        .iter()
+        .map(|name| if by_category { &**name } else { "" })
+        .collect();
+    let mut place = |name: &str| {
+        groups.iter().position(|group| group.name == name).unwrap_or_else(|| {
+            groups.push(Changes {
+                name: name.to_owned(),
+                ..Changes::default()
+            });
+            groups.len() - 1
+        })
+    };
+    let places: Vec<usize> = names.into_iter().map(&mut place).collect();
+    rows.category.codes().map(|code| places[code as usize]).collect()
 }
 
 impl Changes {

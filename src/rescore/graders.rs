@@ -12,7 +12,7 @@ use crate::extract::python::stands_alone;
 use crate::record::{gold_letters, letter};
 use crate::stats::{Questions, Slice, Sum, Tally};
 use crate::text::strip;
-use crate::trace::{Field, Trace};
+use crate::trace::{Field, Rows, Trace};
 
 /// How their names begin where a rule is asked for.
 pub const PREFIX: &str = "grader:";
@@ -93,41 +93,65 @@ struct Gold<'g> {
 pub fn grade(trace: &Trace, graders: &[Grader]) -> Result<Vec<Graded>> {
     let rows = &trace.rows;
     let questions = Questions::of(Slice::all(rows));
-    let texts = gold_texts(trace, &questions)?;
+    let found = judged(trace, &questions)?;
+    let mut all = vec![Graded::of(rows, &questions, "stored", &|row| {
+        found[row].map(|_| rows.correct[row])
+    })];
+    for (at, (_, name, _)) in ALL
+        .iter()
+        .enumerate()
+        .filter(|(_, (grader, ..))| graders.contains(grader))
+    {
+        let is_right = |row: usize| found[row].map(|bits| bits & 1 << at != 0);
+        all.push(Graded::of(rows, &questions, name, &is_right));
+    }
+    Ok(all)
+}
+
+/// What every grader says of each row, a bit each; `None` where a row has no output.
+fn judged(trace: &Trace, questions: &Questions) -> Result<Vec<Option<u64>>> {
+    let rows = &trace.rows;
+    let texts = gold_texts(trace, questions)?;
     let rule = Rule::default();
     let judge = |row: usize, text: &str| {
         let known = questions.number(row).and_then(|question| texts.get(&question));
         let golds = gold_letters(rows.answer.get(row)).unwrap_or_default();
-        let options = if rows.options[row] == 0 {
-            10
-        } else {
-            usize::from(rows.options[row])
+        let options = match rows.options[row] {
+            0 => 10,
+            options => usize::from(options),
         };
         let gold = Gold {
             letters: golds.into_iter().filter_map(letter).collect(),
             texts: known.map_or(&[], Vec::as_slice),
             last: letter(options - 1).unwrap_or('Z'),
         };
-        let bits = ALL
-            .iter()
-            .enumerate()
-            .map(|(at, (grader, ..))| u64::from(grader.is_right(&gold, &rule, text)) << at);
-        bits.sum()
+        let bits = ALL.iter().enumerate();
+        bits.map(|(at, (grader, ..))| u64::from(grader.is_right(&gold, &rule, text)) << at)
+            .sum()
     };
-    let mut found: HashMap<usize, u64> = HashMap::new();
+    let mut found = vec![None; rows.len()];
     trace
         .texts
         .map(Field::Completion, &|row| !rows.scored[row], &judge, &mut |row, bits| {
-            found.insert(row, bits);
+            found[row] = Some(bits);
             ControlFlow::Continue(())
         })?;
-    let graded = |name: &'static str, is_right: &dyn Fn(usize, u64) -> bool| {
+    Ok(found)
+}
+
+impl Graded {
+    /// `is_right` tells the outcome of a row that has an output.
+    fn of(
+        rows: &Rows,
+        questions: &Questions,
+        grader: &'static str,
+        is_right: &dyn Fn(usize) -> Option<bool>,
+    ) -> Graded {
         let mut sum = Sum::default();
         let (mut gained, mut lost) = (0, 0);
         for question in questions.iter() {
             let mut tally = Tally::default();
-            for (row, bits) in question.filter_map(|row| Some((row as usize, *found.get(&(row as usize))?))) {
-                let is = is_right(row, bits);
+            for (row, is) in question.filter_map(|row| Some((row as usize, is_right(row as usize)?))) {
                 tally += Tally::one(is, false);
                 gained += usize::from(is && !rows.correct[row]);
                 lost += usize::from(!is && rows.correct[row]);
@@ -137,7 +161,7 @@ pub fn grade(trace: &Trace, graders: &[Grader]) -> Result<Vec<Graded>> {
             }
         }
         Graded {
-            grader: name,
+            grader,
             n: sum.rows(),
             correct: sum.tally.correct,
             accuracy: sum.accuracy(),
@@ -145,16 +169,7 @@ pub fn grade(trace: &Trace, graders: &[Grader]) -> Result<Vec<Graded>> {
             gained,
             lost,
         }
-    };
-    let mut all = vec![graded("stored", &|row, _| rows.correct[row])];
-    for (at, (_, name, _)) in ALL
-        .iter()
-        .enumerate()
-        .filter(|(_, (grader, ..))| graders.contains(grader))
-    {
-        all.push(graded(name, &move |_, bits| bits & 1 << at != 0));
     }
-    Ok(all)
 }
 
 /// The texts of each question's right options, where its options are stored.

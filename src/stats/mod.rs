@@ -18,7 +18,7 @@ use crate::trace::Rows;
 
 pub use attempts::{Attempts, Labels, by_attempt};
 pub use interval::{Clusters, Interval, IntervalKind, mean, mean_stderr, pooled_stderr, sample_std};
-pub use jitter::{Jitter, Oddness};
+pub use jitter::{Jitter, Oddness, within_of};
 pub use letters::{Letters, always, constant_pick};
 pub use multiple::{benjamini_hochberg, holm};
 pub use questions::Questions;

@@ -78,7 +78,7 @@ fn redux(bench: &Bench, change: bool) -> Option<std::path::PathBuf> {
 fn a_list_of_mmlu_questions_joins_them_all_and_a_changed_choice_joins_nothing() {
     let bench = Bench::new();
     let Some(path) = redux(&bench, false) else { return };
-    let data = shared_path("data").unwrap();
+    let data = shared_path("data/mmlu").unwrap();
     let show = |name: &str| -> Value {
         serde_json::from_str(&bench.ok(&["labels", "show", name, "--data", data.to_str().unwrap(), "--json"])).unwrap()
     };

@@ -1,8 +1,10 @@
 //! What happens to scores after a run: styles and their spread, studies, releases, labels, suspects, promises.
 
+mod drops;
 mod labels;
 mod releases;
 mod rules;
+mod spreads;
 mod styles;
 mod suspects;
 
