@@ -285,8 +285,8 @@ pub struct Settings {
     /// twice for both
     #[arg(long, value_name = "RULE")]
     pub rule: Vec<String>,
-    /// Number format of the model: auto takes a quantized GGUF's own blocks (native), bf16 for bf16 checkpoints where the CPU
-    /// has it, else f32
+    /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32; native computes with a
+    /// quantized GGUF's own blocks
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
     /// CPU threads [default: all]
@@ -700,8 +700,8 @@ pub enum Kernel {
 pub struct BenchArgs {
     #[arg(long, default_value = "smollm2-135m", value_name = "MODEL")]
     pub model: String,
-    /// Number format of the model: auto takes a quantized GGUF's own blocks (native), bf16 for bf16 checkpoints where the CPU
-    /// has it, else f32
+    /// Number format of the model: auto takes bf16 for bf16 checkpoints where the CPU has it, else f32; native computes with a
+    /// quantized GGUF's own blocks
     #[arg(long, default_value = "auto", value_name = "DTYPE")]
     pub dtype: Dtype,
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = numbers::threads)]
@@ -713,7 +713,7 @@ pub struct BenchArgs {
     /// olmo2)
     #[arg(long, conflicts_with_all = ["rounding", "check_models"])]
     pub stock: bool,
-    /// Instead: how far the number format's log-likelihoods (auto: native, else bf16) lie from f32's, over all questions of --data
+    /// Instead: how far the number format's log-likelihoods (auto: native for a quantized GGUF, else bf16) lie from f32's, over all questions of --data
     #[arg(long, conflicts_with = "check_models")]
     pub rounding: bool,
     /// With --rounding: a folder or file of mmlu questions, or `embedded`

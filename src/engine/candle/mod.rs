@@ -49,7 +49,7 @@ pub use self::config::families;
 /// The number format of the decoder's products.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum Dtype {
-    /// The blocks of a quantized GGUF as they are, bf16 for bf16 checkpoints on CPUs that multiply it natively, else f32.
+    /// bf16 for bf16 checkpoints where it is multiplied natively, else f32, in which nothing of a quantized file is lost.
     #[default]
     Auto,
     F32,
@@ -294,10 +294,6 @@ fn precision_of(dtype: Dtype, weights: &Weights, is_gpu: bool) -> Result<(Precis
             );
             (Precision::Native, asked())
         }
-        Dtype::Auto if is_blocks && !is_gpu => (
-            Precision::Native,
-            format!("the weights are stored as {stored}, and blocks are computed with as they are"),
-        ),
         Dtype::Auto if stored != "bf16" => (Precision::F32, format!("the weights are stored as {stored}, not bf16")),
         Dtype::Auto if is_gpu => (Precision::Bf16, "the weights are stored as bf16".into()),
         Dtype::Auto if has_native_bf16() => (

@@ -157,7 +157,7 @@ fn blocks_of_every_quantization_compute_near_their_values_written_out() {
 }
 
 #[test]
-fn native_is_what_auto_takes_for_blocks_and_is_refused_without_them() {
+fn native_computes_with_blocks_as_they_are_and_is_refused_without_them() {
     let folder = folder(GgmlDType::Q4K);
     let options = |dtype| Options {
         dtype,
@@ -165,11 +165,11 @@ fn native_is_what_auto_takes_for_blocks_and_is_refused_without_them() {
         device: Device::Cpu,
         ..Options::default()
     };
-    let words = open(&folder.path().join("model.gguf"), &options(Dtype::Auto))
+    let words = open(&folder.path().join("model.gguf"), &options(Dtype::Native))
         .describe()
         .in_words();
     assert!(
-        words.starts_with("computed in native q4_k (the weights are stored as q4_k")
+        words.starts_with("computed in native q4_k (it was asked for")
             && words.contains("packed blocks "),
         "{words}"
     );
