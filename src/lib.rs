@@ -34,8 +34,8 @@
 //! ```text
 //! 12  cli
 //! 11  tui
-//! 10  leaderboard
-//! 9  bench catalogue charts check export release
+//! 10  leaderboard report
+//! 9  baseline bench catalogue charts check export published release
 //! 8  card filter import rescore run study suspects
 //! 7  benchmark compare diagnose joined labels store
 //! 6  notes parquet stats
@@ -88,6 +88,7 @@
 //! | kind of server | one entry of `ALL` in `engine/remote/kinds.rs`; what the handshake cannot find out by itself in `handshake.rs` |
 //! | engine | a module of `engine/` with an `impl Engine`, a variant of `engine::Spec`, one of `engine::Description` |
 
+pub mod baseline;
 pub mod bench;
 pub mod benchmark;
 pub mod card;
@@ -114,8 +115,10 @@ pub mod leaderboard;
 pub mod manifest;
 pub mod notes;
 pub mod parquet;
+pub mod published;
 pub mod record;
 pub mod release;
+pub mod report;
 pub mod rescore;
 mod rows;
 pub mod run;

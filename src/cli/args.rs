@@ -166,6 +166,41 @@ Examples:
   markbook check runs/ other.zip
   markbook check my-run --expect 'invalid < 2%' --expect 'same-wrong cat:law <= 40'")]
     Check(CheckArgs),
+    /// Runs beside published figures, or beside each other by category: delta, interval, what differs
+    #[command(after_help = "\
+Examples:
+  markbook table my-run --published 0.475 --published-how '5-shot, base model'
+  markbook table run-a run-b --categories --format latex")]
+    Table(super::scores::TableArgs),
+    /// Freeze a score into a small file that the next runs are held against
+    #[command(after_help = "\
+Examples:
+  markbook baseline freeze july last --threshold 2 --reason 'chosen for the support bot'
+  markbook baseline freeze july my-run -o ci/july.json")]
+    Baseline(super::baseline::BaselineArgs),
+    /// Hold a run against a baseline: exit 0 held, 3 lost, 4 alarm, 5 not comparable
+    #[command(after_help = "\
+Examples:
+  markbook gate last --baseline july
+  markbook gate my-run --baseline ci/july.json --strict --format md -o gate.md
+
+lost (3): the threshold is gone, and it is no chance. alarm (4): it is gone, chance is not excluded. unsure (0; 4 with
+--strict): no such loss is seen, but one cannot be excluded. held (0): a loss of the threshold is excluded. not comparable
+(5): another procedure or slice, by name. 1: failed, 2: wrong usage.")]
+    Gate(super::baseline::GateArgs),
+    /// How many questions and attempts it takes to see a difference of so many points
+    #[command(after_help = "\
+Examples:
+  markbook plan --see 2 --questions 1254
+  markbook plan --see 1 --like run-a run-b")]
+    Plan(super::plan::PlanArgs),
+    /// A report that a stranger can repeat the run from: HTML, Markdown or JSON; or one figure
+    #[command(after_help = "\
+Examples:
+  markbook report my-run --baseline july -o report.html
+  markbook report my-run --figure categories
+  markbook report my-run --confirm lawful='licence read' -o report.md")]
+    Report(super::report::ReportArgs),
     /// Print prompts and hashes, as they are sent
     #[command(after_help = "\
 Examples:

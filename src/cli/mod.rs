@@ -5,6 +5,7 @@
 
 pub mod again;
 mod args;
+mod baseline;
 mod bench;
 mod card;
 mod check;
@@ -18,13 +19,16 @@ mod manifest;
 mod named;
 mod numbers;
 mod plain;
+mod plan;
 mod prepare;
 mod questions;
 mod release;
+mod report;
 mod reports;
 mod rules;
 mod runs;
 mod say;
+mod scores;
 mod server;
 mod server_args;
 mod sit;
@@ -168,6 +172,11 @@ fn carry_out(cli: Cli) -> Result<End> {
         Some(Command::Catalogue(args)) => runs::catalogue(&args),
         Some(Command::Card(args)) => card::card(&args),
         Some(Command::Check(args)) => check::check(&args),
+        Some(Command::Table(args)) => scores::table(&args),
+        Some(Command::Baseline(args)) => baseline::baseline(&args),
+        Some(Command::Gate(args)) => baseline::gate(&args),
+        Some(Command::Plan(args)) => plan::plan(&args),
+        Some(Command::Report(args)) => report::report(&args, look.ascii),
         Some(Command::Prompts(args)) => questions::prompts(&args),
         Some(Command::Fetch(args)) => questions::fetch(&args),
         Some(Command::Bench(args)) => bench::bench(&args),

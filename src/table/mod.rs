@@ -110,8 +110,8 @@ impl Cell {
         share.map_or(Cell::Nothing, |share| Cell::Points(share, ""))
     }
 
-    /// A foreign text by `escape`, figures as they are read.
-    fn shown(&self, escape: impl Fn(&str) -> String) -> String {
+    /// The cell as it is read, foreign text put through `escape`.
+    pub fn shown(&self, escape: impl Fn(&str) -> String) -> String {
         match self {
             Cell::Nothing => String::new(),
             Cell::Text(text) => escape(text),

@@ -1,5 +1,6 @@
 //! The statistics against the golden values of the shared data: numbers within 1e-9, chances within 1e-6 of themselves.
 
+use markbook::baseline::judge;
 use markbook::compare::{Paired, Right, Spread, mcnemar_exact, mcnemar_mid_p, power_exact, power_normal};
 use markbook::stats::{self, Clusters, Interval, Jitter, jitter};
 use serde_json::Value;
@@ -245,4 +246,41 @@ fn a_two_way_layout_reads_its_chances_from_the_f_and_chi_squared_tails() {
         let f = known["f"][part].as_f64().unwrap();
         chance(stats::f_above(f, (upper, 59.0 * 23.0)), &known["p"][part]);
     }
+}
+
+#[test]
+fn gates_give_the_verdict_of_every_golden_case() {
+    let Some(golden) = golden("gate") else { return };
+    for case in list(&golden["cases"]) {
+        let paired = Paired::of_counts(count(case, "new_only"), count(case, "baseline_only"), count(case, "n"));
+        near(paired.difference().unwrap(), &case["change"]);
+        let interval = paired.interval().unwrap();
+        limits(interval, &case["ci95"]);
+        chance(paired.p().0, &case["p"]);
+        assert_eq!(judge(&paired, 0.02).word(), case["verdict"], "{case}");
+        assert_eq!((interval.high < 0.0, interval.low > 0.0), (case["is_worse"] == true, case["is_better"] == true));
+    }
+}
+
+#[test]
+fn as_many_questions_as_a_plan_asks_for_show_the_difference_four_times_in_five() {
+    let (questions, discordant, difference) = (Spread::Discordant(0.1).needed(0.02, 0.8), 0.1, 0.02);
+    let mut state = 42_u64;
+    let mut chance = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    let found = (0..2000).filter(|_| {
+        let (mut up, mut down) = (0, 0);
+        for _ in 0..questions {
+            match chance() {
+                share if share < (discordant + difference) / 2.0 => up += 1,
+                share if share < discordant => down += 1,
+                _ => {}
+            }
+        }
+        mcnemar_exact(up, down) <= 0.05
+    });
+    let power = found.count() as f64 / 2000.0;
+    assert!((0.77..0.83).contains(&power), "{power}");
 }

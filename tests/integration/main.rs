@@ -11,6 +11,7 @@ mod extraction;
 mod figures;
 mod floors;
 mod golden_stats;
+mod handing_on;
 mod harness_files;
 mod harness_kinds;
 mod home;
