@@ -82,7 +82,10 @@ pub fn embedded() -> Vec<Published> {
 pub fn read(path: &Path) -> Result<Vec<Published>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let named = || format!("{} holds no published values", path.display());
-    let ending = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let ending = path
+        .extension()
+        .map(|end| end.to_string_lossy().to_ascii_lowercase())
+        .unwrap_or_default();
     let list: Vec<Json> = match ending.as_str() {
         "csv" => csv_values(&text).with_context(named)?,
         "json" => match serde_json::from_str(&text).with_context(named)? {
@@ -94,9 +97,13 @@ pub fn read(path: &Path) -> Result<Vec<Published>> {
             let mut whole = dated(toml::Value::Table(table));
             listed(&mut whole).with_context(named)?
         }
-        _ => bail!("{}: published values are read from .toml, .csv or .json", path.display()),
+        _ => bail!(
+            "{}: published values are read from .toml, .csv or .json",
+            path.display()
+        ),
     };
-    let value = |(at, entry): (usize, Json)| checked(entry).with_context(|| format!("{}: value {}", path.display(), at + 1));
+    let value =
+        |(at, entry): (usize, Json)| checked(entry).with_context(|| format!("{}: value {}", path.display(), at + 1));
     list.into_iter().enumerate().map(value).collect()
 }
 
@@ -129,8 +136,13 @@ fn csv_values(text: &str) -> Result<Vec<Json>> {
         let cells = heads.iter().zip(&row).filter(|(_, cell)| !cell.is_empty());
         let cells = cells.map(|(head, cell)| {
             let number = cell.parse::<f64>().ok().filter(|_| matches!(head, "value" | "shots"));
-            let whole = number.filter(|number| head == "shots" && number.fract() == 0.0).map(|number| Json::from(number as u64));
-            (head.to_owned(), whole.or(number.map(Json::from)).unwrap_or_else(|| cell.into()))
+            let whole = number
+                .filter(|number| head == "shots" && number.fract() == 0.0)
+                .map(|number| Json::from(number as u64));
+            (
+                head.to_owned(),
+                whole.or(number.map(Json::from)).unwrap_or_else(|| cell.into()),
+            )
         });
         list.push(Json::Object(cells.collect()));
     }
@@ -144,7 +156,12 @@ fn checked(entry: Json) -> Result<Published> {
     }
     ensure!((0.0..=1.0).contains(&value.value), "{} is no accuracy", value.value);
     let is_told = !value.source.is_empty() && value.seen.as_deref().is_some_and(|seen| !seen.is_empty());
-    ensure!(is_told, "{} of {} needs a `source` and the day it was `seen`", value.value, value.model);
+    ensure!(
+        is_told,
+        "{} of {} needs a `source` and the day it was `seen`",
+        value.value,
+        value.model
+    );
     Ok(value)
 }
 
@@ -154,9 +171,14 @@ fn checked(entry: Json) -> Result<Published> {
 /// For a number that is no accuracy.
 pub fn told(number: f64, how: Option<&str>) -> Result<Published> {
     let value = if number > 1.0 { number / 100.0 } else { number };
-    ensure!((0.0..=1.0).contains(&value), "{number} is no accuracy: a fraction, or percent");
+    ensure!(
+        (0.0..=1.0).contains(&value),
+        "{number} is no accuracy: a fraction, or percent"
+    );
     let words = how.unwrap_or_default().to_lowercase();
-    let shots = regex::Regex::new(r"(\d+)[ -]?shot").ok().and_then(|shots| shots.captures(&words)?[1].parse().ok());
+    let shots = regex::Regex::new(r"(\d+)[ -]?shot")
+        .ok()
+        .and_then(|shots| shots.captures(&words)?[1].parse().ok());
     let variant = ["instruct", "base"].into_iter().find(|variant| words.contains(variant));
     Ok(Published {
         value,
@@ -170,14 +192,23 @@ pub fn told(number: f64, how: Option<&str>) -> Result<Published> {
 
 /// The files that are always read, where they are there.
 pub fn usual_files(home: Option<&Path>) -> Vec<PathBuf> {
-    let places = home.map(|home| home.join(FILE)).into_iter().chain([PathBuf::from(FILE)]);
+    let places = home
+        .map(|home| home.join(FILE))
+        .into_iter()
+        .chain([PathBuf::from(FILE)]);
     places.filter(|path| path.is_file()).collect()
 }
 
 impl Published {
     /// Whether it is about this model and benchmark: the name, with or without its vendor. One told without a model is.
     pub fn is_of(&self, card: &Card) -> bool {
-        let fold = |name: &str| name.rsplit('/').next().unwrap_or(name).to_lowercase().replace(['_', ' '], "-");
+        let fold = |name: &str| {
+            name.rsplit('/')
+                .next()
+                .unwrap_or(name)
+                .to_lowercase()
+                .replace(['_', ' '], "-")
+        };
         let is_named = |field: &str| fold(&card.text(field)) == fold(&self.model);
         let is_exam = self.benchmark.is_empty() || card.text("benchmark") == self.benchmark;
         is_exam && (self.model.is_empty() || is_named("model.id") || is_named("model.name"))
@@ -243,8 +274,16 @@ mod tests {
         assert_eq!((&found, &found), (&csv, &json));
         assert!((found[0].value - 0.475).abs() < 1e-12 && found[0].seen.as_deref() == Some("2026-11-30"));
         for (name, text, word) in [
-            ("b.toml", "value = [{ model = \"m\", benchmark = \"mmlu\", value = 0.5, source = \"x\" }]", "value 1: 0.5 of m needs a `source` and the day"),
-            ("c.toml", "value = [{ model = \"m\", benchmark = \"mmlu\", valeu = 0.5, source = \"x\" }]", "valeu"),
+            (
+                "b.toml",
+                "value = [{ model = \"m\", benchmark = \"mmlu\", value = 0.5, source = \"x\" }]",
+                "value 1: 0.5 of m needs a `source` and the day",
+            ),
+            (
+                "c.toml",
+                "value = [{ model = \"m\", benchmark = \"mmlu\", valeu = 0.5, source = \"x\" }]",
+                "valeu",
+            ),
             ("d.yaml", "x: 1", ".toml, .csv or .json"),
             ("e.json", "{\"value\": 3}", "no list `value`"),
         ] {
@@ -255,15 +294,26 @@ mod tests {
 
     #[test]
     fn what_differs_is_worked_out_from_what_the_source_tells() {
-        let ours = card(r#"{"benchmark":"mmlu","method":"cloze","prompt":{"shots":0},"model":{"id":"Qwen/Qwen2.5-0.5B-Instruct","name":"qwen"}}"#);
+        let ours = card(
+            r#"{"benchmark":"mmlu","method":"cloze","prompt":{"shots":0},"model":{"id":"Qwen/Qwen2.5-0.5B-Instruct","name":"qwen"}}"#,
+        );
         let value = told(47.5, Some("5-shot, base model")).unwrap();
         assert!((value.value - 0.475).abs() < 1e-12 && value.is_of(&ours));
-        assert_eq!(value.differs(&ours), ["shots 5 -> 0", "base -> instruct", "prompt not told"]);
+        assert_eq!(
+            value.differs(&ours),
+            ["shots 5 -> 0", "base -> instruct", "prompt not told"]
+        );
         let authors = &embedded()[1];
-        let ours = card(r#"{"benchmark":"mmlu_pro","method":"generate","prompt":{"shots":5},"rule":"lm_eval_mmlu_pro","unreadable":"wrong","model":{"id":"openai/gpt-4o"}}"#);
+        let ours = card(
+            r#"{"benchmark":"mmlu_pro","method":"generate","prompt":{"shots":5},"rule":"lm_eval_mmlu_pro","unreadable":"wrong","model":{"id":"openai/gpt-4o"}}"#,
+        );
         assert!(authors.is_of(&ours) && !embedded()[2].is_of(&ours));
         let differs = authors.differs(&ours);
-        assert!(differs.contains(&"rule tiger_chain -> lm_eval_mmlu_pro".to_owned()) && !differs.iter().any(|text| text.contains("shots")), "{differs:?}");
+        assert!(
+            differs.contains(&"rule tiger_chain -> lm_eval_mmlu_pro".to_owned())
+                && !differs.iter().any(|text| text.contains("shots")),
+            "{differs:?}"
+        );
         assert!(told(140.0, None).is_err());
     }
 }

@@ -166,11 +166,18 @@ impl Gate {
         let of = |name: &str, is_in: &dyn Fn(&Asked) -> bool| {
             Gated::of(name, pairs.iter().filter(|(old, _)| is_in(old)), self.threshold)
         };
-        let mut categories: Vec<Gated> =
-            names.iter().filter_map(|name| Some(of(name, &|asked| asked.category == *name)?.0)).collect();
+        let mut categories: Vec<Gated> = names
+            .iter()
+            .filter_map(|name| Some(of(name, &|asked| asked.category == *name)?.0))
+            .collect();
         let adjusted = holm(&categories.iter().map(|part| part.p).collect::<Vec<_>>());
-        categories.iter_mut().zip(adjusted).for_each(|(part, p)| part.p_holm = p);
-        let Some((overall, sum)) = of("", &|_| true) else { return };
+        categories
+            .iter_mut()
+            .zip(adjusted)
+            .for_each(|(part, p)| part.p_holm = p);
+        let Some((overall, sum)) = of("", &|_| true) else {
+            return;
+        };
         self.verdict = overall.verdict;
         self.ci_kind = sum.interval().map(|interval| interval.kind);
         let rows = |side: fn(&(&Asked, &Asked)) -> usize| pairs.iter().map(side).sum::<usize>() as f64;
@@ -179,7 +186,8 @@ impl Gate {
         self.false_alarm = within.map(|within| jitter::false_alarm(within, alike, self.threshold));
         if pairs.len() < self.of_questions {
             let (common, all) = (thousands(pairs.len()), thousands(self.of_questions));
-            self.reasons.push(format!("judged on {common} common questions of the baseline's {all}"));
+            self.reasons
+                .push(format!("judged on {common} common questions of the baseline's {all}"));
         }
         self.reasons.extend(settles(&overall, &sum));
         let lost: Vec<&str> = categories
@@ -231,7 +239,8 @@ impl Gated {
 /// Questions of both, equal ones (MMLU repeats some) in their order.
 fn paired<'a>(old: &'a [Asked], new: &'a [Asked]) -> Vec<(&'a Asked, &'a Asked)> {
     let mut there: BTreeMap<&str, VecDeque<&Asked>> = BTreeMap::new();
-    new.iter().for_each(|asked| there.entry(&asked.key).or_default().push_back(asked));
+    new.iter()
+        .for_each(|asked| there.entry(&asked.key).or_default().push_back(asked));
     let pair = |asked: &'a Asked| Some((asked, there.get_mut(asked.key.as_str())?.pop_front()?));
     old.iter().filter_map(pair).collect()
 }
@@ -248,15 +257,32 @@ fn refused(difference: &Difference, (common, of): (usize, usize), rules: &Rules)
         reasons.push("no question is common".to_owned());
     } else if !rules.common && (!enough || (is_other_slice && rules.strict)) {
         let (common, of) = (thousands(common), thousands(of));
-        let names = if is_other_slice { format!(" ({})", changed(&difference.slice)) } else { String::new() };
-        reasons.push(format!("another slice{names}: {common} of the baseline's {of} questions are here; --common judges those"));
+        let names = if is_other_slice {
+            format!(" ({})", changed(&difference.slice))
+        } else {
+            String::new()
+        };
+        reasons.push(format!(
+            "another slice{names}: {common} of the baseline's {of} questions are here; --common judges those"
+        ));
     }
-    let unknown: Vec<&str> = difference.unknown.iter().take(difference.unknown_procedure).map(|change| change.name).collect();
+    let unknown: Vec<&str> = difference
+        .unknown
+        .iter()
+        .take(difference.unknown_procedure)
+        .map(|change| change.name)
+        .collect();
     if rules.strict && !unknown.is_empty() {
-        reasons.push(format!("unknown on a side, which --strict refuses: {}", unknown.join(", ")));
+        reasons.push(format!(
+            "unknown on a side, which --strict refuses: {}",
+            unknown.join(", ")
+        ));
     }
     if rules.same_model && !difference.model.is_empty() {
-        reasons.push(format!("another model, which --same-model refuses: {}", changed(&difference.model)));
+        reasons.push(format!(
+            "another model, which --same-model refuses: {}",
+            changed(&difference.model)
+        ));
     }
     reasons
 }
@@ -275,10 +301,15 @@ fn settles(overall: &Gated, sum: &Paired) -> Option<String> {
     }
     let spread = match sum.discordant() {
         Some((a, b)) => Spread::Discordant((a + b) as f64 / sum.questions() as f64),
-        None => Spread::Attempts { between: sum.variance()?, within: 0.0 },
+        None => Spread::Attempts {
+            between: sum.variance()?,
+            within: 0.0,
+        },
     };
     let needed = thousands(spread.needed(overall.change.abs(), POWER));
-    Some(format!("chance is not excluded: {needed} questions show such a change with 80 % power; or more attempts at these"))
+    Some(format!(
+        "chance is not excluded: {needed} questions show such a change with 80 % power; or more attempts at these"
+    ))
 }
 
 #[cfg(test)]
@@ -294,18 +325,35 @@ mod tests {
         assert_eq!(verdict(1, 12, 245), Verdict::Lost);
         assert_eq!(verdict(2, 4, 100), Verdict::Alarm, "exactly two points are reached");
         assert_eq!(judge(&Paired::default(), 0.02), Verdict::NotComparable);
-        let codes = [Verdict::Held, Verdict::Unsure, Verdict::Lost, Verdict::Alarm, Verdict::NotComparable].map(|verdict| (verdict.code(false), verdict.code(true)));
+        let codes = [
+            Verdict::Held,
+            Verdict::Unsure,
+            Verdict::Lost,
+            Verdict::Alarm,
+            Verdict::NotComparable,
+        ]
+        .map(|verdict| (verdict.code(false), verdict.code(true)));
         assert_eq!(codes, [(0, 0), (0, 4), (3, 3), (4, 4), (5, 5)]);
     }
 
     #[test]
     fn repeated_questions_pair_in_their_order_and_uneven_attempts_count() {
-        let asked = |key: &str, marks: &str| Asked { key: key.into(), category: "law".into(), marks: marks.into() };
+        let asked = |key: &str, marks: &str| Asked {
+            key: key.into(),
+            category: "law".into(),
+            marks: marks.into(),
+        };
         let old = [asked("a", "1"), asked("a", "0"), asked("b", "1"), asked("c", "1")];
         let new = [asked("b", "110-"), asked("a", "1"), asked("a", "1")];
         let pairs = paired(&old, &new);
-        assert_eq!(pairs.iter().map(|pair| pair.1.marks.as_str()).collect::<Vec<_>>(), ["1", "1", "110-"]);
+        assert_eq!(
+            pairs.iter().map(|pair| pair.1.marks.as_str()).collect::<Vec<_>>(),
+            ["1", "1", "110-"]
+        );
         let (gated, sum) = Gated::of("", pairs.iter(), 0.02).unwrap();
-        assert!(sum.is_clustered() && (gated.change - (1.0 - 0.5) / 3.0).abs() < 1e-15, "{gated:?}");
+        assert!(
+            sum.is_clustered() && (gated.change - (1.0 - 0.5) / 3.0).abs() < 1e-15,
+            "{gated:?}"
+        );
     }
 }

@@ -66,7 +66,11 @@ impl Asked {
         let (key, rest) = line.split_once(' ')?;
         let (category, marks) = rest.rsplit_once(' ')?;
         let is_known = !marks.is_empty() && marks.bytes().all(|mark| b"10-".contains(&mark));
-        is_known.then(|| Asked { key: key.to_owned(), category: category.to_owned(), marks: marks.to_owned() })
+        is_known.then(|| Asked {
+            key: key.to_owned(),
+            category: category.to_owned(),
+            marks: marks.to_owned(),
+        })
     }
 
     fn line(&self) -> String {
@@ -76,7 +80,10 @@ impl Asked {
     /// Right answers among the attempts.
     pub fn right(&self) -> Right {
         let correct = self.marks.bytes().filter(|mark| *mark == b'1').count() as u32;
-        Right { correct, attempts: self.marks.len() as u32 }
+        Right {
+            correct,
+            attempts: self.marks.len() as u32,
+        }
     }
 }
 
@@ -96,7 +103,11 @@ pub fn asked(slice: Slice) -> Vec<Asked> {
             doc => format!("{doc:016x}"),
         };
         let category = crate::text::safe_line(rows.category.get(first));
-        Some(Asked { key, category, marks: attempts.by_ref().map(mark).collect() })
+        Some(Asked {
+            key,
+            category,
+            marks: attempts.by_ref().map(mark).collect(),
+        })
     });
     question.collect()
 }
@@ -154,7 +165,10 @@ impl Baseline {
     }
 
     fn sum(&self) -> Result<String> {
-        let bare = Baseline { sha256: String::new(), ..self.clone() };
+        let bare = Baseline {
+            sha256: String::new(),
+            ..self.clone()
+        };
         let text = serde_json::to_vec(&bare).context("a baseline does not turn into JSON")?;
         Ok(hex(&Sha256::digest(text)))
     }
@@ -162,7 +176,9 @@ impl Baseline {
     /// # Errors
     /// For a line that is no question.
     pub fn asked(&self) -> Result<Vec<Asked>> {
-        let read = |line: &String| Asked::read(line).with_context(|| format!("`{}` is no question", crate::text::safe_line(line)));
+        let read = |line: &String| {
+            Asked::read(line).with_context(|| format!("`{}` is no question", crate::text::safe_line(line)))
+        };
         self.questions.iter().map(read).collect()
     }
 
@@ -194,7 +210,9 @@ impl Baseline {
                 None => sums.push((asked.category, right)),
             }
         }
-        sums.into_iter().map(|(name, sum)| (name, f64::from(sum.correct) / f64::from(sum.attempts.max(1)))).collect()
+        sums.into_iter()
+            .map(|(name, sum)| (name, f64::from(sum.correct) / f64::from(sum.attempts.max(1))))
+            .collect()
     }
 }
 
@@ -205,7 +223,10 @@ impl Baseline {
 pub fn place(home: &Path, name: &str) -> Result<PathBuf> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if name.is_empty() || !name.chars().all(is_plain) {
-        bail!("`{}` names no baseline: letters, digits, - and _ make its name", crate::text::safe_line(name));
+        bail!(
+            "`{}` names no baseline: letters, digits, - and _ make its name",
+            crate::text::safe_line(name)
+        );
     }
     Ok(home.join("baselines").join(format!("{name}.json")))
 }
@@ -215,11 +236,17 @@ pub fn list(home: &Path) -> Vec<(PathBuf, Result<Baseline>)> {
     let entries = fs::read_dir(home.join("baselines")).into_iter().flatten().flatten();
     // An older file, NAME.DATE.json, is nobody's baseline any more.
     let is_current = |path: &PathBuf| {
-        path.extension().is_some_and(|end| end == "json") && path.file_stem().is_some_and(|stem| Path::new(stem).extension().is_none())
+        path.extension().is_some_and(|end| end == "json")
+            && path
+                .file_stem()
+                .is_some_and(|stem| Path::new(stem).extension().is_none())
     };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_current).collect();
     paths.sort();
-    paths.into_iter().map(|path| (path.clone(), Baseline::read(&path))).collect()
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), Baseline::read(&path)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -231,7 +258,10 @@ mod tests {
     fn frozen(folder: &Path) -> (PathBuf, Baseline) {
         let mut rows = Rows::default();
         for (id, picks) in [(1, ["B", "A"]), (2, ["B", INVALID])] {
-            picks.iter().zip(0..).for_each(|(pick, attempt)| push(&mut rows, id, attempt, "computer science", pick));
+            picks
+                .iter()
+                .zip(0..)
+                .for_each(|(pick, attempt)| push(&mut rows, id, attempt, "computer science", pick));
         }
         let mut baseline = Baseline::of("july", Slice::all(&rows), &Card::default()).unwrap();
         let path = folder.join("july.json");
@@ -245,7 +275,13 @@ mod tests {
         let (path, baseline) = frozen(folder.path());
         let read = Baseline::read(&path).unwrap();
         assert_eq!(read, baseline);
-        assert_eq!(read.questions, ["0000000000000002 computer science 10", "0000000000000003 computer science 1-"]);
+        assert_eq!(
+            read.questions,
+            [
+                "0000000000000002 computer science 10",
+                "0000000000000003 computer science 1-"
+            ]
+        );
         assert_eq!((read.accuracy, read.within()), (0.5, Some(0.5)));
         assert_eq!(read.categories(), [("computer science".to_owned(), 0.5)]);
     }
@@ -260,7 +296,11 @@ mod tests {
             let error = format!("{:#}", Baseline::read(&path).unwrap_err());
             assert!(error.contains("was changed after it was frozen"), "{old}: {error}");
         }
-        fs::write(&path, text.replacen("\"markbook_baseline\": 1", "\"markbook_baseline\": 2", 1)).unwrap();
+        fs::write(
+            &path,
+            text.replacen("\"markbook_baseline\": 1", "\"markbook_baseline\": 2", 1),
+        )
+        .unwrap();
         assert!(format!("{:#}", Baseline::read(&path).unwrap_err()).contains("version 2"));
         fs::write(&path, "{}").unwrap();
         assert!(format!("{:#}", Baseline::read(&path).unwrap_err()).contains("is no baseline"));

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 
 use super::reports::put_json;
-use super::scores::{deliver, one_scored, scored, WrittenArgs};
+use super::scores::{WrittenArgs, deliver, one_scored, scored};
 use super::{End, say, usage};
 use crate::baseline::{Baseline, Gate, Gated, Rules, Verdict, list, place};
 use crate::card;
@@ -122,7 +122,11 @@ pub(super) fn baseline(args: &BaselineArgs) -> Result<End> {
 /// Points as a fraction.
 fn fraction(threshold: f64) -> Result<f64> {
     let is_right = threshold > 0.0 && threshold <= 100.0;
-    usage(if is_right { Ok(threshold / 100.0) } else { Err(anyhow::anyhow!("a threshold is a number of points above 0, up to 100")) })
+    usage(if is_right {
+        Ok(threshold / 100.0)
+    } else {
+        Err(anyhow::anyhow!("a threshold is a number of points above 0, up to 100"))
+    })
 }
 
 fn freeze(args: &FreezeArgs) -> Result<End> {
@@ -135,17 +139,25 @@ fn freeze(args: &FreezeArgs) -> Result<End> {
     };
     let old = path.exists().then(|| Baseline::read(&path));
     if old.is_some() && !args.force {
-        bail!("{} is there; --force freezes over it and keeps the old file beside it", path.display());
+        bail!(
+            "{} is there; --force freezes over it and keeps the old file beside it",
+            path.display()
+        );
     }
     let run = one_scored(&args.run, args.benchmark.as_deref())?;
     let mut made = Baseline::of(&args.name, run.slice(), &run.card)?;
     (made.run_id, made.reason, made.threshold) = (run.run_id.clone(), args.reason.clone(), threshold);
-    std::fs::create_dir_all(crate::files::folder_of(&path)).with_context(|| format!("cannot make the folder of {}", path.display()))?;
+    std::fs::create_dir_all(crate::files::folder_of(&path))
+        .with_context(|| format!("cannot make the folder of {}", path.display()))?;
     if let Some(old) = old {
         let date = chrono::Local::now().format("%Y%m%d-%H%M%S");
         let kept = path.with_extension(format!("{date}.json"));
         std::fs::rename(&path, &kept).with_context(|| format!("cannot keep {}", path.display()))?;
-        say::tell(format!("the old one is kept as {}{}", kept.display(), changed(old.ok().as_ref(), &made)));
+        say::tell(format!(
+            "the old one is kept as {}{}",
+            kept.display(),
+            changed(old.ok().as_ref(), &made)
+        ));
     }
     made.write(&path)?;
     let questions = count(made.questions.len(), "question");
@@ -165,17 +177,33 @@ fn changed(old: Option<&Baseline>, new: &Baseline) -> String {
     let difference = card::differ(&old.card(), &new.card());
     let mut words = vec![format!("{} -> {}", points(old.accuracy), points(new.accuracy))];
     if (old.threshold - new.threshold).abs() > f64::EPSILON {
-        words.push(format!("threshold {} -> {}", points(old.threshold), points(new.threshold)));
+        words.push(format!(
+            "threshold {} -> {}",
+            points(old.threshold),
+            points(new.threshold)
+        ));
     }
-    let moved = difference.moved.iter().chain(&difference.slice).chain(&difference.model).map(|change| change.name.to_owned());
+    let moved = difference
+        .moved
+        .iter()
+        .chain(&difference.slice)
+        .chain(&difference.model)
+        .map(|change| change.name.to_owned());
     words.extend(moved);
     format!("; changed: {}", words.join(", "))
 }
 
 fn known() -> Result<String> {
     let all = list(&crate::hub::home()?);
-    let names: Vec<String> = all.iter().filter_map(|(path, _)| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
-    Ok(if names.is_empty() { "there are none (markbook baseline freeze NAME RUN)".to_owned() } else { format!("known are {}", names.join(", ")) })
+    let names: Vec<String> = all
+        .iter()
+        .filter_map(|(path, _)| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    Ok(if names.is_empty() {
+        "there are none (markbook baseline freeze NAME RUN)".to_owned()
+    } else {
+        format!("known are {}", names.join(", "))
+    })
 }
 
 /// A baseline by its name, or its file.
@@ -195,7 +223,18 @@ fn show_list(json: bool) -> Result<End> {
     let all = list(&crate::hub::home()?);
     let mut table = Table::new(
         "",
-        vec![text("name"), text("model"), text("benchmark"), number("accuracy"), number("questions"), number("threshold"), text("frozen"), text("reason"), text("procedure"), text("slice")],
+        vec![
+            text("name"),
+            text("model"),
+            text("benchmark"),
+            number("accuracy"),
+            number("questions"),
+            number("threshold"),
+            text("frozen"),
+            text("reason"),
+            text("procedure"),
+            text("slice"),
+        ],
     );
     for (path, read) in all {
         match read {
@@ -204,9 +243,14 @@ fn show_list(json: bool) -> Result<End> {
         }
     }
     if table.rows.is_empty() && table.notes.is_empty() && !json {
-        table.notes.push("no baselines yet: markbook baseline freeze NAME RUN".to_owned());
+        table
+            .notes
+            .push("no baselines yet: markbook baseline freeze NAME RUN".to_owned());
     }
-    deliver(&table.write(if json { Format::Json } else { Format::Term })?, &WrittenArgs::default())?;
+    deliver(
+        &table.write(if json { Format::Json } else { Format::Term })?,
+        &WrittenArgs::default(),
+    )?;
     Ok(End::Done)
 }
 
@@ -233,7 +277,10 @@ fn show(name: &str, json: bool) -> Result<End> {
         return Ok(End::Done);
     }
     let card = baseline.card();
-    let within = baseline.within().map(|within| format!("   within {within:.4}")).unwrap_or_default();
+    let within = baseline
+        .within()
+        .map(|within| format!("   within {within:.4}"))
+        .unwrap_or_default();
     let text = format!(
         "{} · {} · {}\n  frozen {}   run {}\n  reason {}\n  accuracy {}   rows {}   questions {}   threshold {} points{within}\n  procedure {}   slice {}",
         safe_line(&baseline.name),
@@ -255,7 +302,13 @@ fn show(name: &str, json: bool) -> Result<End> {
 
 pub(super) fn gate(args: &GateArgs) -> Result<End> {
     let threshold = args.threshold.map(fraction).transpose()?;
-    let rules = Rules { threshold, categories: args.categories, common: args.common, strict: args.strict, same_model: args.same_model };
+    let rules = Rules {
+        threshold,
+        categories: args.categories,
+        common: args.common,
+        strict: args.strict,
+        same_model: args.same_model,
+    };
     let baseline = find(&args.baseline)?;
     let exam = baseline.card().text("benchmark");
     let runs = scored(std::slice::from_ref(&args.run))?;
@@ -272,7 +325,11 @@ pub(super) fn gate(args: &GateArgs) -> Result<End> {
         value["run_id"] = run.run_id.clone().into();
         deliver(&format!("{value:#}\n"), &args.written)?;
     } else {
-        let text = if args.format == "md" { markdown(&gate, &baseline) } else { Ok(term(&gate, &baseline)) };
+        let text = if args.format == "md" {
+            markdown(&gate, &baseline)
+        } else {
+            Ok(term(&gate, &baseline))
+        };
         deliver(&text?, &args.written)?;
     }
     Ok(if code == 0 { End::Done } else { End::Found(code) })
@@ -289,7 +346,11 @@ fn headline(gate: &Gate) -> String {
         _ => "",
     };
     let attempts = gate.attempts[1].max(1);
-    let times = if attempts > 1 { format!(" x {attempts}") } else { String::new() };
+    let times = if attempts > 1 {
+        format!(" x {attempts}")
+    } else {
+        String::new()
+    };
     format!(
         "{}{also}   {}   {} -> {}   {} points [{}, {}]   threshold {}   p {}   {} questions{times}",
         gate.verdict.word(),
@@ -311,15 +372,34 @@ fn grounds(gate: &Gate) -> Vec<String> {
     let mut lines = gate.reasons.clone();
     let names = |changes: &[card::Change]| {
         let value = |value: &serde_json::Value| crate::text::safe::one_line(&card::shown(value), 32, false);
-        let words = changes.iter().map(|change| format!("{} {} -> {}", change.name, value(&change.a), value(&change.b)));
+        let words = changes
+            .iter()
+            .map(|change| format!("{} {} -> {}", change.name, value(&change.a), value(&change.b)));
         words.collect::<Vec<_>>().join(", ")
     };
     if gate.overall.is_some() {
-        let unknown: Vec<&str> = difference.unknown.iter().take(difference.unknown_procedure).map(|change| change.name).collect();
-        let same = if unknown.is_empty() { "same procedure".to_owned() } else { format!("same procedure as far as known (not known: {})", unknown.join(", ")) };
+        let unknown: Vec<&str> = difference
+            .unknown
+            .iter()
+            .take(difference.unknown_procedure)
+            .map(|change| change.name)
+            .collect();
+        let same = if unknown.is_empty() {
+            "same procedure".to_owned()
+        } else {
+            format!("same procedure as far as known (not known: {})", unknown.join(", "))
+        };
         let slice = if difference.slice.is_empty() { " and slice" } else { "" };
-        let model = if difference.model.is_empty() { String::new() } else { format!("; another model: {}", names(&difference.model)) };
-        let jitter = if difference.jitter.is_empty() { String::new() } else { format!("; may jitter: {}", names(&difference.jitter)) };
+        let model = if difference.model.is_empty() {
+            String::new()
+        } else {
+            format!("; another model: {}", names(&difference.model))
+        };
+        let jitter = if difference.jitter.is_empty() {
+            String::new()
+        } else {
+            format!("; may jitter: {}", names(&difference.jitter))
+        };
         lines.push(format!("{same}{slice}{model}{jitter}"));
         lines.push(alarm(gate));
     }
@@ -331,8 +411,13 @@ fn alarm(gate: &Gate) -> String {
     let loss = points(gate.threshold);
     match gate.false_alarm {
         Some(0.0) => format!("without sampling a change of {loss} never comes by chance on the same machine"),
-        Some(share) if share < 1e-6 => format!("by chance alone a change of {loss} or worse comes in fewer than 1 of 10^6 repeats of this size"),
-        Some(share) => format!("by chance alone a change of {loss} or worse comes in {:.2} % of repeats of this size", 100.0 * share),
+        Some(share) if share < 1e-6 => {
+            format!("by chance alone a change of {loss} or worse comes in fewer than 1 of 10^6 repeats of this size")
+        }
+        Some(share) => format!(
+            "by chance alone a change of {loss} or worse comes in {:.2} % of repeats of this size",
+            100.0 * share
+        ),
         None => format!("how often chance alone loses {loss} is not known: the baseline has one attempt a question"),
     }
 }
@@ -379,7 +464,12 @@ fn term(gate: &Gate, baseline: &Baseline) -> String {
         });
     }
     if let Some(reason) = &baseline.reason {
-        let _ = writeln!(out, "       baseline {}: {}", safe_line(&baseline.name), safe_line(reason));
+        let _ = writeln!(
+            out,
+            "       baseline {}: {}",
+            safe_line(&baseline.name),
+            safe_line(reason)
+        );
     }
     out
 }
@@ -392,9 +482,25 @@ fn markdown(gate: &Gate, baseline: &Baseline) -> Result<String> {
         Verdict::Unsure => "⚠️",
         _ => "❌",
     };
-    let mut out = format!("### {mark} markbook gate `{}`: {}\n\n", baseline.name, gate.verdict.word());
+    let mut out = format!(
+        "### {mark} markbook gate `{}`: {}\n\n",
+        baseline.name,
+        gate.verdict.word()
+    );
     if let Some(all) = &gate.overall {
-        let mut table = Table::new("", vec![text("benchmark"), number("baseline"), number("new"), number("change"), number("95 %"), number("threshold"), number("p"), number("questions")]);
+        let mut table = Table::new(
+            "",
+            vec![
+                text("benchmark"),
+                number("baseline"),
+                number("new"),
+                number("change"),
+                number("95 %"),
+                number("threshold"),
+                number("p"),
+                number("questions"),
+            ],
+        );
         table.rows.push(vec![
             Cell::text(&gate.benchmark),
             Cell::Points(all.baseline, ""),
@@ -415,19 +521,35 @@ fn markdown(gate: &Gate, baseline: &Baseline) -> Result<String> {
         let _ = writeln!(out, "- several attempts a question: counted by question");
     }
     if !gate.categories.is_empty() {
-        let _ = writeln!(out, "\n<details><summary>categories</summary>\n\n{}\n</details>", categories(gate).write(Format::Md)?);
+        let _ = writeln!(
+            out,
+            "\n<details><summary>categories</summary>\n\n{}\n</details>",
+            categories(gate).write(Format::Md)?
+        );
     }
     let difference = &gate.difference;
-    let changes = [&difference.moved, &difference.slice, &difference.model, &difference.jitter].into_iter().flatten();
+    let changes = [
+        &difference.moved,
+        &difference.slice,
+        &difference.model,
+        &difference.jitter,
+    ]
+    .into_iter()
+    .flatten();
     let mut table = Table::new("", vec![text("setting"), text("baseline"), text("new")]);
     table.rows = changes
         .map(|change| {
-            let value = |value: &serde_json::Value| Cell::text(crate::text::safe::one_line(&card::shown(value), 60, false));
+            let value =
+                |value: &serde_json::Value| Cell::text(crate::text::safe::one_line(&card::shown(value), 60, false));
             vec![Cell::text(change.name), value(&change.a), value(&change.b)]
         })
         .collect();
     if !table.rows.is_empty() {
-        let _ = writeln!(out, "\n<details><summary>what differs</summary>\n\n{}\n</details>", table.write(Format::Md)?);
+        let _ = writeln!(
+            out,
+            "\n<details><summary>what differs</summary>\n\n{}\n</details>",
+            table.write(Format::Md)?
+        );
     }
     Ok(out)
 }

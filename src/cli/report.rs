@@ -77,7 +77,10 @@ fn form_of(args: &ReportArgs) -> Result<Form> {
         }
         bail!("a report goes into a file: -o FILE.html, .md or .json (or --json, or --figure NAME)");
     };
-    let ending = path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let ending = path
+        .extension()
+        .map(|end| end.to_string_lossy().to_ascii_lowercase())
+        .unwrap_or_default();
     match ending.as_str() {
         "html" | "htm" => Ok(Form::Html),
         "md" | "markdown" => Ok(Form::Md),
@@ -90,8 +93,14 @@ fn form_of(args: &ReportArgs) -> Result<Form> {
 fn gates(baseline: &Baseline, runs: &[Scored]) -> Result<Vec<Gate>> {
     let exam = baseline.card().text("benchmark");
     let own = runs.iter().filter(|run| run.card.text("benchmark") == exam);
-    let gates: Vec<Gate> = own.map(|run| Gate::of(baseline, run.slice(), &run.card, &Rules::default())).collect::<Result<_>>()?;
-    anyhow::ensure!(!gates.is_empty(), "the baseline {} is of {exam}, of which no run is here", baseline.name);
+    let gates: Vec<Gate> = own
+        .map(|run| Gate::of(baseline, run.slice(), &run.card, &Rules::default()))
+        .collect::<Result<_>>()?;
+    anyhow::ensure!(
+        !gates.is_empty(),
+        "the baseline {} is of {exam}, of which no run is here",
+        baseline.name
+    );
     Ok(gates)
 }
 
@@ -104,7 +113,11 @@ fn warnings(runs: &[Scored]) -> Result<Vec<String>> {
         if !seen.contains(&path) {
             seen.push(path);
             let problems = check::check(std::slice::from_ref(&run.trace), &[])?;
-            lines.extend(problems.iter().map(|problem| format!("check: {}: {}", problem.kind, problem.detail)));
+            lines.extend(
+                problems
+                    .iter()
+                    .map(|problem| format!("check: {}: {}", problem.kind, problem.detail)),
+            );
         }
     }
     lines.dedup();
@@ -133,7 +146,11 @@ fn write(report: &Report, form: Form, written: &WrittenArgs) -> Result<()> {
     };
     write_new(path, text.as_bytes(), written.force)?;
     let (path, size) = (path.display().to_string(), size(text.len() as u64));
-    say::tell(format!("{} written, {size}; {}", safe_line(&path), safe_line(&report.items())));
+    say::tell(format!(
+        "{} written, {size}; {}",
+        safe_line(&path),
+        safe_line(&report.items())
+    ));
     Ok(())
 }
 
@@ -148,33 +165,53 @@ fn figure(name: &str, args: &ReportArgs, ascii: bool) -> Result<End> {
     } else {
         let (chart, published) = (Chart::find(name)?, published_of(&args.published)?);
         let baseline = args.baseline.as_deref().map(find).transpose()?;
-        let drawn: Result<Vec<Option<Figure>>> =
-            runs.iter().map(|run| run.figure(chart, &marks(run, baseline.as_ref(), &published))).collect();
+        let drawn: Result<Vec<Option<Figure>>> = runs
+            .iter()
+            .map(|run| run.figure(chart, &marks(run, baseline.as_ref(), &published)))
+            .collect();
         drawn?.into_iter().flatten().collect()
     };
-    let Some(first) = figures.first() else { bail!("the rows tell nothing of {name}") };
+    let Some(first) = figures.first() else {
+        bail!("the rows tell nothing of {name}")
+    };
     let is_svg = args.written.output.is_some();
     if is_svg && figures.len() > 1 {
-        bail!("{} hold {} runs, and a file holds one figure; name one of their folders", args.runs.join(", "), figures.len());
+        bail!(
+            "{} hold {} runs, and a file holds one figure; name one of their folders",
+            args.runs.join(", "),
+            figures.len()
+        );
     }
     if is_svg {
         deliver(&first.svg(SvgKind::File), &args.written)?;
         return Ok(End::Done);
     }
-    let width = crossterm::terminal::size().ok().filter(|_| std::io::stdout().is_terminal()).map_or(100, |(width, _)| usize::from(width));
-    let texts: Vec<String> = figures.iter().map(|figure| figure.text(width.min(140), ascii)).collect();
+    let width = crossterm::terminal::size()
+        .ok()
+        .filter(|_| std::io::stdout().is_terminal())
+        .map_or(100, |(width, _)| usize::from(width));
+    let texts: Vec<String> = figures
+        .iter()
+        .map(|figure| figure.text(width.min(140), ascii))
+        .collect();
     deliver(&texts.join("\n"), &WrittenArgs::default())?;
     Ok(End::Done)
 }
 
 fn marks(run: &Scored, baseline: Option<&Baseline>, published: &[crate::published::Published]) -> Vec<Mark> {
     let exam = run.card.text("benchmark");
-    let own = baseline.filter(|baseline| baseline.card().text("benchmark") == exam).map(|baseline| Mark {
-        name: format!("@{}", baseline.name),
-        accuracy: baseline.accuracy,
-        categories: baseline.categories(),
+    let own = baseline
+        .filter(|baseline| baseline.card().text("benchmark") == exam)
+        .map(|baseline| Mark {
+            name: format!("@{}", baseline.name),
+            accuracy: baseline.accuracy,
+            categories: baseline.categories(),
+        });
+    let of = matching(published, run).into_iter().map(|value| Mark {
+        name: "published".to_owned(),
+        accuracy: value.value,
+        categories: Vec::new(),
     });
-    let of = matching(published, run).into_iter().map(|value| Mark { name: "published".to_owned(), accuracy: value.value, categories: Vec::new() });
     own.into_iter().chain(of).collect()
 }
 
@@ -191,5 +228,10 @@ fn beside(runs: &[Scored]) -> Figure {
             filter: None,
         })
     };
-    charts::dots("runs", "Accuracy, 95 %", &runs.iter().filter_map(dot).collect::<Vec<_>>(), Vec::new())
+    charts::dots(
+        "runs",
+        "Accuracy, 95 %",
+        &runs.iter().filter_map(dot).collect::<Vec<_>>(),
+        Vec::new(),
+    )
 }

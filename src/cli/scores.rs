@@ -55,11 +55,19 @@ pub struct TableArgs {
 }
 
 pub(super) fn table(args: &TableArgs) -> Result<End> {
-    let format = if args.json { Some("json") } else { args.format.as_deref() };
+    let format = if args.json {
+        Some("json")
+    } else {
+        args.format.as_deref()
+    };
     let format = format_of(format, &args.written)?;
     let published = published_of(&args.published)?;
     let runs = scored(&args.runs)?;
-    let table = if args.categories { report::by_category(&runs) } else { report::scores(&runs, &published) };
+    let table = if args.categories {
+        report::by_category(&runs)
+    } else {
+        report::scores(&runs, &published)
+    };
     deliver(&table.write(format)?, &args.written)?;
     Ok(End::Done)
 }
@@ -69,7 +77,11 @@ pub(super) fn format_of(name: Option<&str>, written: &WrittenArgs) -> Result<For
     if let Some(name) = name {
         return usage(Format::parse(name));
     }
-    let ending = written.output.as_ref().and_then(|path| path.extension()).map(|end| end.to_string_lossy().into_owned());
+    let ending = written
+        .output
+        .as_ref()
+        .and_then(|path| path.extension())
+        .map(|end| end.to_string_lossy().into_owned());
     match ending {
         None => Ok(Format::Term),
         Some(ending) => {
@@ -100,7 +112,11 @@ pub(super) fn one_scored(name: &str, benchmark: Option<&str>) -> Result<Scored> 
     }
     match (runs.pop(), runs.is_empty()) {
         (Some(run), true) => Ok(run),
-        (None, _) => bail!("{name} holds {}, not {}", exams.join(" and "), benchmark.unwrap_or_default()),
+        (None, _) => bail!(
+            "{name} holds {}, not {}",
+            exams.join(" and "),
+            benchmark.unwrap_or_default()
+        ),
         (Some(_), false) => bail!("{name} holds {}; name one of their folders", exams.join(" and ")),
     }
 }
@@ -129,12 +145,19 @@ pub(super) fn deliver(text: &str, written: &WrittenArgs) -> Result<()> {
         return say::say(text.strip_suffix('\n').unwrap_or(text));
     };
     write_new(path, text.as_bytes(), written.force)?;
-    say::tell(format!("{} written", crate::text::safe_line(&path.display().to_string())));
+    say::tell(format!(
+        "{} written",
+        crate::text::safe_line(&path.display().to_string())
+    ));
     Ok(())
 }
 
 /// Writes a whole file that is not there yet, or may be replaced.
 pub(super) fn write_new(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
-    ensure!(force || !path.exists(), "{} exists; --force replaces it", path.display());
+    ensure!(
+        force || !path.exists(),
+        "{} exists; --force replaces it",
+        path.display()
+    );
     files::write_aside(path, bytes)
 }

@@ -77,21 +77,31 @@ impl Confirmation {
             bail!("no item `{item}`; known are {known}");
         };
         let at = chrono::Local::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, false);
-        Ok(Confirmation { item, text: text.to_owned(), at })
+        Ok(Confirmation {
+            item,
+            text: text.to_owned(),
+            at,
+        })
     }
 }
 
 /// All items in their order.
 pub(super) fn judge(source: &Source) -> Vec<Accepted> {
     let judged = |key: &str| match key {
-        "ticket" => (State::Met, "every verdict here comes from rows; none from a published value".to_owned()),
+        "ticket" => (
+            State::Met,
+            "every verdict here comes from rows; none from a published value".to_owned(),
+        ),
         "threshold" => threshold(source),
         "fixed" => fixed(source),
         "whole" => whole(source),
         "jitter" => jitter(source),
         "entered" => entered(source),
         "same" => same(source),
-        _ => (State::Open, "no file can tell; --confirm lawful=\"...\" writes who says so".to_owned()),
+        _ => (
+            State::Open,
+            "no file can tell; --confirm lawful=\"...\" writes who says so".to_owned(),
+        ),
     };
     let item = |(key, what): (&'static str, &'static str)| {
         let (mut state, why) = judged(key);
@@ -99,37 +109,67 @@ pub(super) fn judge(source: &Source) -> Vec<Accepted> {
         if by_hand.is_some() && state == State::Open {
             state = State::Met;
         }
-        Accepted { key, what, state, why, by_hand }
+        Accepted {
+            key,
+            what,
+            state,
+            why,
+            by_hand,
+        }
     };
     CONFIRMED.into_iter().map(item).collect()
 }
 
 fn threshold(source: &Source) -> (State, String) {
     let Some((baseline, gates)) = &source.baseline else {
-        return (State::Open, "no baseline is given; --baseline NAME judges by it".to_owned());
+        return (
+            State::Open,
+            "no baseline is given; --baseline NAME judges by it".to_owned(),
+        );
     };
     let started: Vec<String> = source.runs.iter().map(|run| run.card.text("run.started")).collect();
     let date = |text: &str| chrono::DateTime::parse_from_rfc3339(text).ok();
     let frozen = date(&baseline.frozen_at);
-    let is_before = started.iter().all(|started| date(started).zip(frozen).is_some_and(|(started, frozen)| frozen < started));
+    let is_before = started.iter().all(|started| {
+        date(started)
+            .zip(frozen)
+            .is_some_and(|(started, frozen)| frozen < started)
+    });
     let words: Vec<&str> = gates.iter().map(|gate| gate.verdict.word()).collect();
     let held = !gates.is_empty() && gates.iter().all(|gate| gate.verdict == Verdict::Held);
-    let when = if is_before { "set before the run" } else { "not shown to be set before the run" };
-    let why = format!("gate: {}; threshold {} points, {when}", words.join(", "), crate::table::points(baseline.threshold));
+    let when = if is_before {
+        "set before the run"
+    } else {
+        "not shown to be set before the run"
+    };
+    let why = format!(
+        "gate: {}; threshold {} points, {when}",
+        words.join(", "),
+        crate::table::points(baseline.threshold)
+    );
     (if held && is_before { State::Met } else { State::NotMet }, why)
 }
 
 fn fixed(source: &Source) -> (State, String) {
     let unknown: Vec<&str> = source.runs.iter().flat_map(|run| run.card.unknown()).collect();
     if !unknown.is_empty() {
-        return (State::NotMet, format!("not known of the procedure: {}", listed(unknown)));
+        return (
+            State::NotMet,
+            format!("not known of the procedure: {}", listed(unknown)),
+        );
     }
     match &source.baseline {
         Some((_, gates)) if gates.iter().any(|gate| gate.verdict == Verdict::NotComparable) => {
             (State::NotMet, "procedure or slice is not the baseline's".to_owned())
         }
-        Some(_) => (State::Met, "every procedure field is known, and the baseline's".to_owned()),
-        None => (State::Open, "every procedure field is known; no baseline fixes them".to_owned()),
+        Some(_) => (
+            State::Met,
+            "every procedure field is known, and the baseline's".to_owned(),
+        ),
+        None => (
+            State::Open,
+            "every procedure field is known; no baseline fixes them".to_owned(),
+        ),
     }
 }
 
@@ -143,14 +183,25 @@ fn listed(mut names: Vec<&str>) -> String {
 fn whole(source: &Source) -> (State, String) {
     let slice_unknown = source.runs.iter().any(|run| run.card.hash(Part::Slice).is_none());
     // The first six of the environment: seeds, random stream, engine, number format, kernel, rounding.
-    let first: Vec<&str> = fields::ALL.iter().filter(|field| field.is_compared(Part::Environment)).take(6).map(|field| field.name).collect();
-    let unknown = source.runs.iter().flat_map(|run| first.iter().filter(|name| run.card.get(name).is_null()).copied());
+    let first: Vec<&str> = fields::ALL
+        .iter()
+        .filter(|field| field.is_compared(Part::Environment))
+        .take(6)
+        .map(|field| field.name)
+        .collect();
+    let unknown = source
+        .runs
+        .iter()
+        .flat_map(|run| first.iter().filter(|name| run.card.get(name).is_null()).copied());
     let mut unknown: Vec<&str> = unknown.collect();
     if slice_unknown {
         unknown.push("slice");
     }
     match unknown.is_empty() {
-        true => (State::Met, "the slice is recomputed from the rows; the environment's first fields are known".to_owned()),
+        true => (
+            State::Met,
+            "the slice is recomputed from the rows; the environment's first fields are known".to_owned(),
+        ),
         false => (State::NotMet, format!("not known: {}", listed(unknown))),
     }
 }
@@ -158,33 +209,67 @@ fn whole(source: &Source) -> (State, String) {
 fn jitter(source: &Source) -> (State, String) {
     let attempts: Vec<usize> = source.runs.iter().map(|run| run.run.seeds.len()).collect();
     let is_exact = |run: &super::Scored| run.card.text("seeds") == NONE && !run.card.get("engine.rounding").is_null();
-    let enough = source.runs.iter().zip(&attempts).all(|(run, attempts)| *attempts >= 3 || is_exact(run));
+    let enough = source
+        .runs
+        .iter()
+        .zip(&attempts)
+        .all(|(run, attempts)| *attempts >= 3 || is_exact(run));
     let words: Vec<String> = source
         .runs
         .iter()
         .zip(&attempts)
-        .map(|(run, attempts)| if is_exact(run) { "no sampling, rounding known".to_owned() } else { format!("{attempts} attempts") })
+        .map(|(run, attempts)| {
+            if is_exact(run) {
+                "no sampling, rounding known".to_owned()
+            } else {
+                format!("{attempts} attempts")
+            }
+        })
         .collect();
-    (if enough { State::Met } else { State::NotMet }, format!("{} (three, or no sampling and rounding known)", words.join(", ")))
+    (
+        if enough { State::Met } else { State::NotMet },
+        format!("{} (three, or no sampling and rounding known)", words.join(", ")),
+    )
 }
 
 fn entered(source: &Source) -> (State, String) {
-    let has_gate = source.baseline.as_ref().is_some_and(|(_, gates)| gates.iter().any(|gate| gate.overall.is_some()));
+    let has_gate = source
+        .baseline
+        .as_ref()
+        .is_some_and(|(_, gates)| gates.iter().any(|gate| gate.overall.is_some()));
     match (source.is_entered, has_gate) {
-        (Some(true), true) => (State::Met, "in the catalogue, with a baseline of this measurement".to_owned()),
+        (Some(true), true) => (
+            State::Met,
+            "in the catalogue, with a baseline of this measurement".to_owned(),
+        ),
         (None, _) => (State::Open, "no catalogue is read".to_owned()),
         (Some(entered), _) => {
-            let catalogue = if entered { "in the catalogue" } else { "not in the catalogue (markbook add)" };
-            let gate = if has_gate { "a baseline is given" } else { "no baseline of this measurement (markbook baseline freeze)" };
+            let catalogue = if entered {
+                "in the catalogue"
+            } else {
+                "not in the catalogue (markbook add)"
+            };
+            let gate = if has_gate {
+                "a baseline is given"
+            } else {
+                "no baseline of this measurement (markbook baseline freeze)"
+            };
             (State::NotMet, format!("{catalogue}; {gate}"))
         }
     }
 }
 
 fn same(source: &Source) -> (State, String) {
-    let Some((first, others)) = source.runs.split_first() else { return (State::Open, "nothing is compared".to_owned()) };
+    let Some((first, others)) = source.runs.split_first() else {
+        return (State::Open, "nothing is compared".to_owned());
+    };
     let mut cards: Vec<_> = others.iter().map(|run| (run.title(), run.card.clone())).collect();
-    cards.extend(source.baseline.iter().map(|(baseline, _)| (format!("@{}", baseline.name), baseline.card())));
+    cards.extend(
+        source
+            .baseline
+            .iter()
+            .map(|(baseline, _)| (format!("@{}", baseline.name), baseline.card())),
+    );
     let same_exam = |card: &card::Card| card.text("benchmark") == first.card.text("benchmark");
     cards.retain(|(_, card)| same_exam(card));
     if cards.is_empty() {
@@ -200,6 +285,9 @@ fn same(source: &Source) -> (State, String) {
         .collect();
     match broken.is_empty() {
         true => (State::Met, "procedure and slice are equal over all rows".to_owned()),
-        false => (State::NotMet, format!("another procedure or slice: {}", broken.join(", "))),
+        false => (
+            State::NotMet,
+            format!("another procedure or slice: {}", broken.join(", ")),
+        ),
     }
 }

@@ -35,14 +35,30 @@ impl Report {
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>{title}</title>\n\
              <style>{PAGE}\n{STYLE}</style></head>\n<body><main><header><h1>{title}</h1>\n"
         );
-        self.head.iter().for_each(|line| put(&mut page, "p class=\"lead\"", line));
-        put(&mut page, "p class=\"soft\"", &format!("{}. Made {}.", self.items(), self.made));
+        self.head
+            .iter()
+            .for_each(|line| put(&mut page, "p class=\"lead\"", line));
+        put(
+            &mut page,
+            "p class=\"soft\"",
+            &format!("{}. Made {}.", self.items(), self.made),
+        );
         page.push_str("</header>\n");
         let mut figures = Vec::new();
         for (part, at) in self.parts.iter().zip(1..) {
-            let number = if at <= super::ITEMS { format!("{at} ") } else { String::new() };
-            let _ = write!(page, "<section aria-labelledby=\"part-{at}\"><h2 id=\"part-{at}\">{number}{}</h2>\n", html(&part.title));
-            part.blocks.iter().for_each(|block| self.block(&mut page, block, &mut figures));
+            let number = if at <= super::ITEMS {
+                format!("{at} ")
+            } else {
+                String::new()
+            };
+            let _ = write!(
+                page,
+                "<section aria-labelledby=\"part-{at}\"><h2 id=\"part-{at}\">{number}{}</h2>\n",
+                html(&part.title)
+            );
+            part.blocks
+                .iter()
+                .for_each(|block| self.block(&mut page, block, &mut figures));
             if part.title == "Acceptance" {
                 self.accepted(&mut page);
             }
@@ -59,7 +75,12 @@ impl Report {
             Block::Facts(facts) => {
                 page.push_str("<div class=\"wide\"><table class=\"facts\"><tbody>\n");
                 for (name, value) in facts {
-                    let _ = writeln!(page, "<tr><th scope=\"row\">{}</th><td>{}</td></tr>", html(name), html(value));
+                    let _ = writeln!(
+                        page,
+                        "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+                        html(name),
+                        html(value)
+                    );
                 }
                 page.push_str("</tbody></table></div>\n");
             }
@@ -69,7 +90,12 @@ impl Report {
                 page.push_str("</div>\n");
             }
             Block::Folded(title, text) => {
-                let _ = writeln!(page, "<details><summary>{}</summary><pre>{}</pre></details>", html(title), html(text));
+                let _ = writeln!(
+                    page,
+                    "<details><summary>{}</summary><pre>{}</pre></details>",
+                    html(title),
+                    html(text)
+                );
             }
             Block::Table(table) => rows(page, table),
             Block::Figure(figure) => {
@@ -79,7 +105,12 @@ impl Report {
                 let svg = figure.svg(SvgKind::Inline);
                 let svg = match again {
                     0 => svg,
-                    again => ["t", "d"].iter().fold(svg, |svg, end| svg.replace(&format!("{}-{end}", figure.name), &format!("{}-{again}-{end}", figure.name))),
+                    again => ["t", "d"].iter().fold(svg, |svg, end| {
+                        svg.replace(
+                            &format!("{}-{end}", figure.name),
+                            &format!("{}-{again}-{end}", figure.name),
+                        )
+                    }),
                 };
                 let _ = writeln!(page, "<figure>{svg}</figure>");
             }
@@ -90,7 +121,12 @@ impl Report {
         page.push_str("<div class=\"wide\"><table><caption>Judged by rows and cards</caption><thead><tr><th scope=\"col\">item</th><th scope=\"col\">state</th><th scope=\"col\">why</th></tr></thead><tbody>\n");
         for item in &self.acceptance {
             let by_hand = item.by_hand.as_ref().map(|by_hand| {
-                format!("<br>by hand: {} <span class=\"soft\">(--confirm {}, {})</span>", html(&by_hand.text), item.key, html(&by_hand.at))
+                format!(
+                    "<br>by hand: {} <span class=\"soft\">(--confirm {}, {})</span>",
+                    html(&by_hand.text),
+                    item.key,
+                    html(&by_hand.at)
+                )
             });
             let state = match (item.state, &by_hand) {
                 (State::Met, Some(_)) if item.key == "lawful" => "✓ confirmed".to_owned(),
@@ -121,7 +157,12 @@ fn rows(page: &mut String, table: &Table) {
     }
     page.push_str("<thead><tr>");
     for column in &table.columns {
-        let _ = write!(page, "<th scope=\"col\"{}>{}</th>", class(column.is_text), html(&column.head));
+        let _ = write!(
+            page,
+            "<th scope=\"col\"{}>{}</th>",
+            class(column.is_text),
+            html(&column.head)
+        );
     }
     page.push_str("</tr></thead><tbody>\n");
     for row in &table.rows {

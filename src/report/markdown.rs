@@ -35,7 +35,12 @@ impl Report {
                         let again = figures.iter().filter(|name| **name == figure.name).count();
                         figures.push(figure.name);
                         let file = figure_file(stem, figure.name, again);
-                        format!("![{}]({})\n\n{}\n", markdown(&figure.title), file.replace(' ', "%20"), markdown(&figure.says))
+                        format!(
+                            "![{}]({})\n\n{}\n",
+                            markdown(&figure.title),
+                            file.replace(' ', "%20"),
+                            markdown(&figure.says)
+                        )
                     }
                     block => written(block)?,
                 };
@@ -52,10 +57,21 @@ impl Report {
         let mut out = String::from("| item | state | why |\n| :-- | :-- | :-- |\n");
         for item in &self.acceptance {
             let by_hand = item.by_hand.as_ref().map(|by_hand| {
-                format!("; by hand: {} (--confirm {}, {})", markdown(&by_hand.text), item.key, markdown(&by_hand.at))
+                format!(
+                    "; by hand: {} (--confirm {}, {})",
+                    markdown(&by_hand.text),
+                    item.key,
+                    markdown(&by_hand.at)
+                )
             });
             let (what, why) = (markdown(item.what), markdown(&item.why));
-            let _ = writeln!(out, "| {what} | {} {} | {why}{} |", item.state.mark(), item.state.word(), by_hand.unwrap_or_default());
+            let _ = writeln!(
+                out,
+                "| {what} | {} {} | {why}{} |",
+                item.state.mark(),
+                item.state.word(),
+                by_hand.unwrap_or_default()
+            );
         }
         out.push('\n');
         out
@@ -67,12 +83,18 @@ fn written(block: &Block) -> anyhow::Result<String> {
         Block::Run(name) => format!("### {}\n", markdown(name)),
         Block::Text(text) => format!("{}\n", markdown(text)),
         Block::Facts(facts) => {
-            let rows = facts.iter().map(|(name, value)| format!("| {} | {} |\n", markdown(name), markdown(value)));
+            let rows = facts
+                .iter()
+                .map(|(name, value)| format!("| {} | {} |\n", markdown(name), markdown(value)));
             format!("| | |\n| :-- | :-- |\n{}", rows.collect::<String>())
         }
         Block::Missing(lines) => lines.iter().map(|line| format!("> {}\n", markdown(line))).collect(),
         Block::Folded(title, text) => {
-            format!("<details><summary>{}</summary>\n\n{}\n</details>\n", crate::text::markup::html(title), code_block(text))
+            format!(
+                "<details><summary>{}</summary>\n\n{}\n</details>\n",
+                crate::text::markup::html(title),
+                code_block(text)
+            )
         }
         Block::Table(table) => table.write(Format::Md)?,
         Block::Figure(_) => String::new(),

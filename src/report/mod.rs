@@ -149,17 +149,16 @@ fn figure_json(figure: &Figure) -> Value {
     };
     let body = match &figure.body {
         Body::Chart(chart) => {
-            let row = |row: &crate::figure::Row| {
-                json!({"label": row.label, "value": row.value, "items": row.items.iter().map(item).collect::<Vec<_>>()})
-            };
+            let row = |row: &crate::figure::Row| json!({"label": row.label, "value": row.value, "items": row.items.iter().map(item).collect::<Vec<_>>()});
             let guide = |guide: &crate::figure::Guide| json!({"at": guide.at, "name": guide.name});
-            let (rows, guides): (Vec<_>, Vec<_>) = (chart.rows.iter().map(row).collect(), chart.guides.iter().map(guide).collect());
+            let (rows, guides): (Vec<_>, Vec<_>) = (
+                chart.rows.iter().map(row).collect(),
+                chart.guides.iter().map(guide).collect(),
+            );
             json!({"rows": rows, "guides": guides})
         }
         Body::Grid(grid) => {
-            let row = |row: &crate::figure::GridRow| {
-                json!({"label": row.label, "counts": row.cells.iter().map(|cell| cell.count).collect::<Vec<_>>()})
-            };
+            let row = |row: &crate::figure::GridRow| json!({"label": row.label, "counts": row.cells.iter().map(|cell| cell.count).collect::<Vec<_>>()});
             json!({"columns": grid.columns, "rows": grid.rows.iter().map(row).collect::<Vec<_>>()})
         }
     };
@@ -169,7 +168,10 @@ fn figure_json(figure: &Figure) -> Value {
 /// How an acceptance item reads.
 impl Serialize for Accepted {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let by_hand = self.by_hand.as_ref().map(|confirmation| json!({"text": confirmation.text, "at": confirmation.at}));
+        let by_hand = self
+            .by_hand
+            .as_ref()
+            .map(|confirmation| json!({"text": confirmation.text, "at": confirmation.at}));
         json!({"item": self.key, "what": self.what, "state": self.state.word(), "why": self.why, "confirmed": by_hand})
             .serialize(serializer)
     }

@@ -32,15 +32,29 @@ pub(super) fn run_command(run: &Scored) -> Option<String> {
     flag("style", settings.prompt.style.clone());
     flag("rule", settings.rule.clone());
     flag("chat", if settings.prompt.chat { "on" } else { "off" }.to_owned());
-    if let Some(turns) = settings.prompt.chat_shots.as_ref().filter(|_| settings.prompt.shots > 0) {
+    if let Some(turns) = settings
+        .prompt
+        .chat_shots
+        .as_ref()
+        .filter(|_| settings.prompt.shots > 0)
+    {
         flag("chat-shots", turns.clone());
     }
     if !settings.data.subjects.is_empty() {
         flag("subjects", settings.data.subjects.join(","));
     }
-    let numbers = [("per-subject", settings.data.per_subject), ("limit", settings.data.limit)];
-    numbers.into_iter().for_each(|(name, number)| number.into_iter().for_each(|number| flag(name, number.to_string())));
-    settings.data.sample_seed.into_iter().for_each(|seed| flag("sample-seed", seed.to_string()));
+    let numbers = [
+        ("per-subject", settings.data.per_subject),
+        ("limit", settings.data.limit),
+    ];
+    numbers
+        .into_iter()
+        .for_each(|(name, number)| number.into_iter().for_each(|number| flag(name, number.to_string())));
+    settings
+        .data
+        .sample_seed
+        .into_iter()
+        .for_each(|seed| flag("sample-seed", seed.to_string()));
     if let Some(sampling) = &settings.sampling {
         flag("temperature", sampling.temperature.to_string());
         flag("top-p", sampling.top_p.to_string());
@@ -83,12 +97,21 @@ pub(super) fn quoted(word: &str) -> String {
 /// When one cannot be read.
 pub(super) fn files(run: &Scored) -> Result<Vec<(String, String)>> {
     let mut paths: Vec<PathBuf> = run.trace.texts.files();
-    let manifest = run.trace.path.as_ref().map(|path| path.join(crate::manifest::FILE)).filter(|path| path.is_file());
+    let manifest = run
+        .trace
+        .path
+        .as_ref()
+        .map(|path| path.join(crate::manifest::FILE))
+        .filter(|path| path.is_file());
     paths.extend(manifest);
     paths.sort();
     paths.dedup();
     let sum = |path: PathBuf| {
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
         Ok((name, sha256(&path)?))
     };
     paths.into_iter().filter(|path| path.is_file()).map(sum).collect()

@@ -31,11 +31,21 @@ impl Scored {
     /// When a row cannot be read.
     pub fn all(trace: &Trace) -> Result<Vec<Scored>> {
         let mut all = Vec::new();
-        let name = trace.path.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
+        let name = trace
+            .path
+            .as_ref()
+            .and_then(|path| path.file_name())
+            .map(|name| name.to_string_lossy().into_owned());
         for (picked, card) in card::each(trace)? {
             let run = stats::report(trace, Some(&picked)).remove(0);
             let run_id = name.clone().unwrap_or_else(|| trace.name.clone());
-            all.push(Scored { trace: trace.clone(), picked, run, card, run_id });
+            all.push(Scored {
+                trace: trace.clone(),
+                picked,
+                run,
+                card,
+                run_id,
+            });
         }
         Ok(all)
     }
@@ -57,7 +67,9 @@ impl Scored {
     /// The rows alone, to be paired with another run's.
     pub fn rows(&self) -> Rows {
         let mut rows = Rows::default();
-        self.picked.iter().for_each(|row| rows.push_row(&self.trace.rows, *row as usize));
+        self.picked
+            .iter()
+            .for_each(|row| rows.push_row(&self.trace.rows, *row as usize));
         rows
     }
 
@@ -77,11 +89,16 @@ impl Scored {
             return Ok(Vec::new());
         }
         let rule = Rule::of_texts(self.run.rule.as_deref());
-        let derived = Derived::of(rows, &*self.trace.texts, &rule, &mut |_| std::ops::ControlFlow::Continue(()))?;
+        let derived = Derived::of(rows, &*self.trace.texts, &rule, &mut |_| {
+            std::ops::ControlFlow::Continue(())
+        })?;
         let mut counts = BTreeMap::<Cause, usize>::new();
         let invalid = self.slice().iter().filter(|row| rows.is_invalid(*row));
         for row in invalid {
-            let cause = derived.as_ref().and_then(|derived| derived.marks[row].cause()).unwrap_or(Cause::Other);
+            let cause = derived
+                .as_ref()
+                .and_then(|derived| derived.marks[row].cause())
+                .unwrap_or(Cause::Other);
             *counts.entry(cause).or_default() += 1;
         }
         let mut counts: Vec<_> = counts.into_iter().collect();
@@ -94,8 +111,18 @@ impl Scored {
     /// # Errors
     /// When rows cannot be read.
     pub fn figure(&self, chart: &charts::Chart, marks: &[charts::Mark]) -> Result<Option<crate::figure::Figure>> {
-        let causes = if chart.name == "causes" { self.causes()? } else { Vec::new() };
-        let source = charts::Source { trace: &self.trace, slice: self.slice(), run: &self.run, causes: &causes, marks };
+        let causes = if chart.name == "causes" {
+            self.causes()?
+        } else {
+            Vec::new()
+        };
+        let source = charts::Source {
+            trace: &self.trace,
+            slice: self.slice(),
+            run: &self.run,
+            causes: &causes,
+            marks,
+        };
         chart.draw(&source)
     }
 }

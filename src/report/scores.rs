@@ -33,7 +33,11 @@ pub fn scores(runs: &[Scored], published: &[Published]) -> Table {
     for run in runs {
         let slice = run.card.hash(card::Part::Slice).map_or("-", card::short).to_owned();
         let values = matching(published, run);
-        let values: Vec<Option<&Published>> = if values.is_empty() { vec![None] } else { values.into_iter().map(Some).collect() };
+        let values: Vec<Option<&Published>> = if values.is_empty() {
+            vec![None]
+        } else {
+            values.into_iter().map(Some).collect()
+        };
         for value in values {
             let is_again = slices.contains(&slice) && slice != "-";
             table.rows.push(score(run, value, if is_again { "=" } else { &slice }));
@@ -72,7 +76,10 @@ fn told(shown: &[&Published], table: &Table) -> Vec<String> {
     if shown.is_empty() {
         return notes;
     }
-    notes.push("◇ told without rows: taken as exact, its slice cannot be shown; agreement proves little where settings differ".to_owned());
+    notes.push(
+        "◇ told without rows: taken as exact, its slice cannot be shown; agreement proves little where settings differ"
+            .to_owned(),
+    );
     let is_outside = |cell: &Cell| matches!(cell, Cell::Points(_, mark) if mark.contains("outside"));
     if table.rows.iter().flatten().any(is_outside) {
         notes.push("outside: beyond the 95 % interval of ours".to_owned());
@@ -80,7 +87,11 @@ fn told(shown: &[&Published], table: &Table) -> Vec<String> {
     let mut sources: Vec<String> = Vec::new();
     for value in shown {
         let how = value.how.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
-        let seen = value.seen.as_ref().map(|seen| format!(", read {seen}")).unwrap_or_default();
+        let seen = value
+            .seen
+            .as_ref()
+            .map(|seen| format!(", read {seen}"))
+            .unwrap_or_default();
         let line = format!("published: {}{how}{seen}", value.source);
         if !sources.contains(&line) {
             sources.push(line);
@@ -92,10 +103,19 @@ fn told(shown: &[&Published], table: &Table) -> Vec<String> {
 
 /// One line on the slice and one on the procedure: what all rows share, or which of them break it.
 fn grounds(runs: &[Scored]) -> Vec<String> {
-    let Some((first, others)) = runs.split_first() else { return Vec::new() };
+    let Some((first, others)) = runs.split_first() else {
+        return Vec::new();
+    };
     let hash = |run: &Scored| run.card.hash(card::Part::Slice).map(str::to_owned);
-    let broken: Vec<&Scored> = others.iter().filter(|run| hash(run).is_none() || hash(run) != hash(first)).collect();
-    let proof = if first.card.text("data.slice_by") == "doc_hash" { "proved by their hashes" } else { "by their numbers alone" };
+    let broken: Vec<&Scored> = others
+        .iter()
+        .filter(|run| hash(run).is_none() || hash(run) != hash(first))
+        .collect();
+    let proof = if first.card.text("data.slice_by") == "doc_hash" {
+        "proved by their hashes"
+    } else {
+        "by their numbers alone"
+    };
     let slice = match (hash(first), broken.as_slice()) {
         (None, _) => "no row tells its slice".to_owned(),
         (Some(slice), []) => {
@@ -103,17 +123,29 @@ fn grounds(runs: &[Scored]) -> Vec<String> {
             format!("all rows: slice {}, {questions}, {proof}", card::short(&slice))
         }
         (Some(slice), broken) => {
-            let names = broken.iter().map(|run| format!("{} ({})", run.title(), thousands(run.run.questions)));
-            format!("another slice than {}: {}", card::short(&slice), names.collect::<Vec<_>>().join(", "))
+            let names = broken
+                .iter()
+                .map(|run| format!("{} ({})", run.title(), thousands(run.run.questions)));
+            format!(
+                "another slice than {}: {}",
+                card::short(&slice),
+                names.collect::<Vec<_>>().join(", ")
+            )
         }
     };
-    let differs = others.iter().filter_map(|run| procedure(&card::differ(&first.card, &run.card), run));
+    let differs = others
+        .iter()
+        .filter_map(|run| procedure(&card::differ(&first.card, &run.card), run));
     let differs: Vec<String> = differs.collect();
     let unknown = first.card.unknown();
     let mut notes = vec![slice];
     if !others.is_empty() {
         let same = "all rows: the same procedure".to_owned();
-        notes.push(if differs.is_empty() { same } else { format!("another procedure than the first row's: {}", differs.join("; ")) });
+        notes.push(if differs.is_empty() {
+            same
+        } else {
+            format!("another procedure than the first row's: {}", differs.join("; "))
+        });
     }
     if !unknown.is_empty() {
         notes.push(format!("not known of the procedure: {}", unknown.join(", ")));
@@ -137,7 +169,11 @@ pub fn by_category(runs: &[Scored]) -> Table {
     let mut table = Table::new("", columns);
     let pair = paired(runs);
     if pair.is_some() {
-        table.columns.extend([number("delta"), number("95 % of delta").key("ci95_delta"), number("p, Holm").key("p_holm")]);
+        table.columns.extend([
+            number("delta"),
+            number("95 % of delta").key("ci95_delta"),
+            number("p, Holm").key("p_holm"),
+        ]);
     }
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in runs.iter().flat_map(|run| &run.run.categories) {
@@ -146,7 +182,13 @@ pub fn by_category(runs: &[Scored]) -> Table {
         }
     }
     for name in names {
-        let groups = runs.iter().map(|run| run.run.categories.iter().find(|(own, _)| own == name).map(|(_, group)| group));
+        let groups = runs.iter().map(|run| {
+            run.run
+                .categories
+                .iter()
+                .find(|(own, _)| own == name)
+                .map(|(_, group)| group)
+        });
         let groups: Vec<_> = groups.collect();
         let most = groups.iter().flatten().map(|group| group.n).max().unwrap_or(0);
         let mut row = vec![Cell::text(name), Cell::Count(most)];
@@ -154,20 +196,38 @@ pub fn by_category(runs: &[Scored]) -> Table {
             row.push(Cell::points(group.and_then(|group| group.accuracy)));
             row.push(group.and_then(|group| group.ci95).map_or(Cell::Nothing, Cell::Limits));
         }
-        let part = pair.as_ref().map(|pair| pair.categories.iter().find(|part| part.name == *name));
+        let part = pair
+            .as_ref()
+            .map(|pair| pair.categories.iter().find(|part| part.name == *name));
         row.extend(part.into_iter().flat_map(|part| delta(part, |part| part.holm)));
         table.rows.push(row);
     }
-    let mut all = vec![Cell::text("all"), Cell::Count(runs.iter().map(|run| run.run.n).max().unwrap_or(0))];
+    let mut all = vec![
+        Cell::text("all"),
+        Cell::Count(runs.iter().map(|run| run.run.n).max().unwrap_or(0)),
+    ];
     for run in runs {
-        all.extend([Cell::points(run.run.accuracy), run.run.ci95.map_or(Cell::Nothing, Cell::Limits)]);
+        all.extend([
+            Cell::points(run.run.accuracy),
+            run.run.ci95.map_or(Cell::Nothing, Cell::Limits),
+        ]);
     }
-    all.extend(pair.iter().flat_map(|pair| delta(Some(&pair.overall), |all| all.paired.p().0)));
+    all.extend(
+        pair.iter()
+            .flat_map(|pair| delta(Some(&pair.overall), |all| all.paired.p().0)),
+    );
     table.rows.push(all);
-    let kind = pair.as_ref().and_then(|pair| pair.overall.interval()).map(|interval| match interval.kind {
-        IntervalKind::Clustered => "delta: second less first over common questions, clustered over their attempts; p of categories by Holm",
-        _ => "delta: second less first over common questions (Bonett-Price); p exact McNemar, of categories by Holm",
-    });
+    let kind = pair
+        .as_ref()
+        .and_then(|pair| pair.overall.interval())
+        .map(|interval| match interval.kind {
+            IntervalKind::Clustered => {
+                "delta: second less first over common questions, clustered over their attempts; p of categories by Holm"
+            }
+            _ => {
+                "delta: second less first over common questions (Bonett-Price); p exact McNemar, of categories by Holm"
+            }
+        });
     table.notes.extend(kind.map(str::to_owned));
     table.notes.extend(grounds(runs));
     table
@@ -178,12 +238,18 @@ fn paired(runs: &[Scored]) -> Option<Comparison> {
     let [first, second] = runs else { return None };
     let difference = card::differ(&first.card, &second.card);
     let may = difference.verdict != Verdict::NotComparable;
-    may.then(|| Comparison::of(&second.rows(), &first.rows())).filter(|pair| pair.overall.counts.pairs() > 0)
+    may.then(|| Comparison::of(&second.rows(), &first.rows()))
+        .filter(|pair| pair.overall.counts.pairs() > 0)
 }
 
 fn delta(part: Option<&crate::compare::Difference>, p: impl Fn(&crate::compare::Difference) -> f64) -> Vec<Cell> {
-    let Some((part, change, interval)) = part.and_then(|part| Some((part, part.difference()?, part.interval()?))) else {
+    let Some((part, change, interval)) = part.and_then(|part| Some((part, part.difference()?, part.interval()?)))
+    else {
         return vec![Cell::Nothing; 3];
     };
-    vec![Cell::Signed(change), Cell::SignedLimits([interval.low, interval.high]), Cell::Chance(p(part))]
+    vec![
+        Cell::Signed(change),
+        Cell::SignedLimits([interval.low, interval.high]),
+        Cell::Chance(p(part)),
+    ]
 }

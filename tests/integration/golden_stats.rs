@@ -258,7 +258,10 @@ fn gates_give_the_verdict_of_every_golden_case() {
         limits(interval, &case["ci95"]);
         chance(paired.p().0, &case["p"]);
         assert_eq!(judge(&paired, 0.02).word(), case["verdict"], "{case}");
-        assert_eq!((interval.high < 0.0, interval.low > 0.0), (case["is_worse"] == true, case["is_better"] == true));
+        assert_eq!(
+            (interval.high < 0.0, interval.low > 0.0),
+            (case["is_worse"] == true, case["is_better"] == true)
+        );
     }
 }
 
@@ -267,7 +270,9 @@ fn as_many_questions_as_a_plan_asks_for_show_the_difference_four_times_in_five()
     let (questions, discordant, difference) = (Spread::Discordant(0.1).needed(0.02, 0.8), 0.1, 0.02);
     let mut state = 42_u64;
     let mut chance = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
     let found = (0..2000).filter(|_| {
