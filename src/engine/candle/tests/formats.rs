@@ -169,8 +169,7 @@ fn native_computes_with_blocks_as_they_are_and_is_refused_without_them() {
         .describe()
         .in_words();
     assert!(
-        words.starts_with("computed in native q4_k (it was asked for")
-            && words.contains("packed blocks "),
+        words.starts_with("computed in native q4_k (it was asked for") && words.contains("packed blocks "),
         "{words}"
     );
     let floats = tiny::model("llama");
