@@ -163,20 +163,15 @@ impl Exit {
 /// # Errors
 /// When the terminal cannot be used.
 pub fn home(list: fn() -> Vec<Kept>, told: Option<String>, options: Options) -> Result<Exit> {
+    let (sender, receiver) = hearing(&Stop::default())?;
     let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
     let theme = Theme::of_terminal(options.color, options.shade, options.ascii);
     let app = App::home(theme, size, &options, told);
-    let (sender, receiver) = channel();
     let tell = sender.clone();
     start("shelf", &sender, move || {
         let _ = tell.send(Event::Shelf(list()));
     })?;
-    show(
-        app,
-        Hands::start(&sender)?,
-        &receiver,
-        (options.mouse, &Stop::default()),
-    )
+    show(app, Hands::start(&sender)?, &receiver, options.mouse)
 }
 
 /// Opens traces on a thread of their own and browses them; the first rows show at once.
@@ -184,10 +179,10 @@ pub fn home(list: fn() -> Vec<Kept>, told: Option<String>, options: Options) -> 
 /// # Errors
 /// When the traces cannot be opened, or the terminal cannot be used.
 pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
+    let (sender, receiver) = hearing(&Stop::default())?;
     let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
     let theme = Theme::of_terminal(options.color, options.shade, options.ascii);
     let app = App::browse(theme, size, &options);
-    let (sender, receiver) = channel();
     let stamp = Arc::new(AtomicU64::new(0));
     let (tell, first, begun) = (sender.clone(), opener.clone(), Arc::clone(&stamp));
     start("open", &sender, move || {
@@ -210,7 +205,7 @@ pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
         is_followed: Arc::default(),
         cache_dir: options.cache_dir,
     });
-    show(app, hands, &receiver, (options.mouse, &Stop::default()))
+    show(app, hands, &receiver, options.mouse)
 }
 
 /// The live screen over a run at work on another thread; browsing goes on after it has ended. When the user stops the
@@ -219,13 +214,13 @@ pub fn browse(opener: Opener, options: Options) -> Result<Exit> {
 /// # Errors
 /// When the terminal cannot be used.
 pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Stop, options: Options) -> Result<Exit> {
+    let (sender, receiver) = hearing(&stop)?;
     let size = crossterm::terminal::size().context("cannot ask the terminal for its size")?;
     let app = App::live(
         Theme::of_terminal(options.color, options.shade, options.ascii),
         size,
         &options,
     );
-    let (sender, receiver) = channel();
     let (tell, unheard) = (sender.clone(), Arc::new(AtomicUsize::new(0)));
     let waiting = Arc::clone(&unheard);
     start("run", &sender, move || pass_on(updates, &waiting, &tell))?;
@@ -235,7 +230,7 @@ pub fn live(updates: Receiver<Update>, control: Arc<Control>, stop: Stop, option
         stop: stop.clone(),
         unheard,
     });
-    let exit = show(app, hands, &receiver, (options.mouse, &stop));
+    let exit = show(app, hands, &receiver, options.mouse);
     // However the screen was left, the run is not to go on unseen.
     stop.ask();
     exit
@@ -270,6 +265,18 @@ pub fn print_screen(opener: &Opener, size: (u16, u16), options: &Options) -> Res
     Ok(Script::begin(opener.whole()?, size, options)?.screen())
 }
 
+/// What a screen is told by, signals among it from this moment on: one that came while the terminal is asked for its
+/// background, or while the screen is taken, would leave it as it is.
+fn hearing(stop: &Stop) -> Result<(Sender<Event>, Receiver<Event>)> {
+    let (sender, receiver) = channel();
+    let events = sender.clone();
+    let heard = move |number| {
+        let _ = events.send(Event::Signal(number));
+    };
+    stop.listen(heard, terminal::give_back)?;
+    Ok((sender, receiver))
+}
+
 /// Whether there is a screen to draw on: a terminal that can do more than print lines.
 pub fn can_draw() -> bool {
     let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
@@ -277,13 +284,7 @@ pub fn can_draw() -> bool {
 }
 
 /// Runs the screen until it is left.
-fn show(mut app: App, mut hands: Hands, receiver: &Receiver<Event>, (mouse, stop): (bool, &Stop)) -> Result<Exit> {
-    // Signals are heard before the screen is taken: one that comes now would leave it as it is.
-    let events = hands.events.clone();
-    let heard = move |number| {
-        let _ = events.send(Event::Signal(number));
-    };
-    stop.listen(heard, terminal::give_back)?;
+fn show(mut app: App, mut hands: Hands, receiver: &Receiver<Event>, mouse: bool) -> Result<Exit> {
     let mut taken = Taken::take(mouse)?;
     if terminal::hear(hands.events.clone()) {
         start("terminal", &hands.events, terminal::listen)?;
