@@ -1,6 +1,7 @@
 //! Which files make one run: splits by subject and filters of one time stamp belong together, two runs never.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use super::layout::Sniffed;
 use super::results::read_results;
 use super::runs::{Candidate, grouped, shared_name, without_reviewed, without_stamp};
 use super::source::{self, Layer, Source};
-use super::{Options, lm_eval, own, refuse};
+use super::{Options, lm_eval, own, refuse, tables};
 use crate::files;
 use crate::trace::{Notice, Trace};
 
@@ -231,9 +232,11 @@ fn first_bytes(path: &Path) -> Result<Vec<u8>> {
 fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool) -> Result<Vec<Examined>> {
     if layers.is_empty() && !options.has_reading() && first_bytes(path)?.starts_with(b"PAR1") {
         let (columns, _) = crate::parquet::columns(path)?;
-        if crate::parquet::is_trace(&columns)
-            && head::start(path, layers, head::LENGTH)?.is_some_and(|start| own::is_plain(&start))
-        {
+        let mut rows = Vec::new();
+        if crate::parquet::is_trace(&columns) {
+            tables::parquet_rows(File::open(path)?, (head::PARQUET_SAMPLE, &own::PLAIN), &mut rows)?;
+        }
+        if !rows.is_empty() && own::is_plain(&rows) {
             let place = path.to_owned();
             let open = move || crate::parquet::open(&place);
             return Ok(vec![Examined::Own(Box::new(open), path.to_owned())]);
@@ -247,7 +250,7 @@ fn examine_file(path: &Path, layers: &[Layer], options: &Options, is_named: bool
             length *= head::STEP;
             continue;
         };
-        if start.source == "parquet" && !options.has_reading() && own::is_trace(&start) && own::is_plain(&start) {
+        if start.source == "parquet" && !options.has_reading() && own::is_trace(&start) && own::is_plain(&start.bytes) {
             let layers = start.layers[..start.layers.len() - 1].to_vec();
             let (place, scratch) = (path.to_owned(), options.scratch());
             let open = move || own::open_parquet(&place, layers, scratch.as_deref());

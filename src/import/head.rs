@@ -20,7 +20,7 @@ pub(crate) const STEP: u64 = 8;
 pub(crate) const LONGEST: u64 = LENGTH * STEP * STEP * STEP;
 
 /// Rows of a parquet file that are read to tell what it is.
-const PARQUET_SAMPLE: usize = 200;
+pub(super) const PARQUET_SAMPLE: usize = 200;
 
 /// A JSON document of unknown layout is read whole to find its rows, up to this size.
 pub(super) const DOCUMENT: u64 = 64 << 20;
@@ -162,7 +162,7 @@ fn table(path: &Path, mut layers: Vec<Layer>, bytes: &[u8], table: Layer) -> Res
         "JSON by column"
     } else {
         let file = source::Source::new(path, layers.clone(), None).unpacked()?;
-        tables::parquet_rows(file, PARQUET_SAMPLE, &mut rows)?;
+        tables::parquet_rows(file, (PARQUET_SAMPLE, &[]), &mut rows)?;
         "parquet"
     };
     layers.push(table);

@@ -23,9 +23,8 @@ pub(super) fn is_trace(start: &Start) -> bool {
 
 /// Whether the values of a parquet trace can be taken as they are: whole numbers as ids, letters as picks and golds.
 /// Records of our own always can.
-pub(super) fn is_plain(start: &Start) -> bool {
-    let mut rows = start
-        .bytes
+pub(super) fn is_plain(rows: &[u8]) -> bool {
+    let mut rows = rows
         .split(|byte| *byte == b'\n')
         .map(|line| Object::read(line).0)
         .filter(|row| !row.is_empty());
@@ -45,6 +44,9 @@ pub(super) fn is_plain(start: &Start) -> bool {
                     .all(|name| !row.has(name) || row.get(name).is_none() || is_letter(&row, name)))
     })
 }
+
+/// The columns that [`is_plain`] looks at; texts are left alone.
+pub(super) const PLAIN: [&str; 4] = ["question_id", "pick", "answer", "target_hash"];
 
 /// Opens a parquet trace from under its packing. What is unpacked goes when the trace does.
 pub(super) fn open_parquet(path: &Path, layers: Vec<Layer>, scratch: Option<&Path>) -> Result<Trace> {

@@ -134,7 +134,7 @@ impl Source {
             }),
             Layer::Parquet => {
                 let packed = Source::new(&self.path, packing.to_vec(), self.scratch.as_deref());
-                tables::parquet_rows(packed.unpacked()?, usize::MAX, out)
+                tables::parquet_rows(packed.unpacked()?, (usize::MAX, &[]), out)
             }
             Layer::Gzip | Layer::Zstd | Layer::Member(_) | Layer::Utf16 => {
                 stream(&self.path, &self.layers, &mut |reader| copy(reader, out))

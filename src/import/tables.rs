@@ -155,8 +155,8 @@ pub(crate) fn is_cut_early(head: &[u8]) -> bool {
     reader.into_byte_records().take(3).count() < 3
 }
 
-/// Writes at most `limit` rows of a parquet file as objects, one a line.
-pub(crate) fn parquet_rows(file: File, limit: usize, out: &mut dyn Write) -> Result<()> {
+/// Writes at most `limit` rows of a parquet file as objects, one a line: of all columns, or of those named.
+pub(crate) fn parquet_rows(file: File, limit: (usize, &[&str]), out: &mut dyn Write) -> Result<()> {
     let written = each_parquet_row(file, limit, &mut |row| {
         serde_json::to_writer(&mut *out, &row)?;
         Ok(out.write_all(b"\n")?)

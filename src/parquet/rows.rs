@@ -8,6 +8,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use arrow::util::display::array_value_to_string;
+use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Map, Number, Value};
 
@@ -27,7 +28,7 @@ pub fn read_parquet(path: &Path) -> Result<Vec<Map<String, Value>>> {
     let name = path.display();
     let file = File::open(path).with_context(|| format!("cannot open {name}"))?;
     let mut rows = Vec::new();
-    each_row(file, usize::MAX, json::float, &mut |row| {
+    each_row(file, (usize::MAX, &[]), json::float, &mut |row| {
         rows.push(row);
         Ok(())
     })
@@ -65,10 +66,11 @@ fn is_plain(kind: &DataType) -> bool {
     }
 }
 
-/// Hands on the first `limit` rows of a parquet file, a few hundred in memory at a time; NaN by its name.
+/// Hands on the first `limit` rows of a parquet file, a few hundred in memory at a time; NaN by its name. Only the columns
+/// that are named, where any are.
 pub fn each_parquet_row(
     file: File,
-    limit: usize,
+    limit: (usize, &[&str]),
     visit: &mut dyn FnMut(Map<String, Value>) -> Result<()>,
 ) -> Result<()> {
     each_row(file, limit, named_float, visit)
@@ -80,12 +82,16 @@ fn named_float(number: f64) -> Value {
 
 fn each_row(
     file: File,
-    limit: usize,
+    (limit, columns): (usize, &[&str]),
     float: Float,
     visit: &mut dyn FnMut(Map<String, Value>) -> Result<()>,
 ) -> Result<()> {
     let builder = guarded(DAMAGED, || Ok(ParquetRecordBatchReaderBuilder::try_new(file)?))?;
-    let builder = builder.with_batch_size(TOGETHER.min(limit.max(1))).with_limit(limit);
+    let mut builder = builder.with_batch_size(TOGETHER.min(limit.max(1))).with_limit(limit);
+    if !columns.is_empty() {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        builder = builder.with_projection(mask);
+    }
     let mut reader = guarded(DAMAGED, || Ok(builder.build()?))?;
     while let Some(batch) = guarded(DAMAGED, || Ok(reader.next().transpose()?))? {
         rows_of(&batch, float)?.into_iter().try_for_each(&mut *visit)?;

@@ -201,7 +201,9 @@ fn run_report(trace: &Trace, slice: Slice) -> RunReport {
         seed_mean,
         seed_std,
         seed_std_expected: jitter.map(|jitter| jitter.expected),
-        within: jitter::within(slice, &questions),
+        within: jitter
+            .map(|jitter| jitter.within)
+            .or_else(|| jitter::within(slice, &questions)),
         seeds_odd: jitter.and_then(|jitter| jitter.oddness()),
         vote: votes.share(votes.vote),
         ties: (votes.attempts > 1).then_some(votes.ties),
