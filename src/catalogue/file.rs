@@ -119,6 +119,8 @@ fn migrate(db: &mut Connection) -> Result<()> {
 
 /// Opens to read alone, also a file of a newer version, also in a folder that cannot be written.
 pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Vec<String>)> {
+    // Where the folder cannot be written, the shared memory beside the file cannot be made.
+    const CLOSED: [Option<ErrorCode>; 2] = [Some(ErrorCode::CannotOpen), Some(ErrorCode::ReadOnly)];
     let named = || format!("the catalogue {} cannot be read", path.display());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let open = |path: &Path, flags| -> rusqlite::Result<(Connection, i32)> {
@@ -128,7 +130,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Vec<String>)> {
         Ok((db, version))
     };
     let (db, version) = match open(path, flags) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+        Err(error) if CLOSED.contains(&error.sqlite_error_code()) => {
             // Nobody can write there, so that the file alone is the whole.
             let text = path
                 .display()

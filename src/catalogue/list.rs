@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -176,15 +176,6 @@ impl Catalogue {
                 bail!("{more} runs begin with {name:?}: {}", ids.join(", "))
             }
         }
-    }
-
-    /// The run that a baseline was frozen of, and the baseline's file.
-    pub fn baseline(&self, name: &str) -> Result<Option<(String, PathBuf)>> {
-        let query = "SELECT run_id, path FROM baseline WHERE name = ?1";
-        let found = self.db.query_row(query, [name], |row| {
-            Ok((row.get(0)?, PathBuf::from(row.get::<_, String>(1)?)))
-        });
-        Ok(found.optional()?)
     }
 
     /// An entry's card.

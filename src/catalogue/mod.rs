@@ -4,6 +4,7 @@
 
 mod enter;
 mod file;
+mod gates;
 mod list;
 mod rebuild;
 mod schema;
@@ -16,6 +17,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 pub use enter::{Entry, can_be_entered, entries};
 pub use file::Newer;
+pub use gates::{Frozen, Judged};
 pub use list::Listed;
 pub use rebuild::Walked;
 pub use words::{WORDS, Words};
@@ -146,12 +148,6 @@ impl Catalogue {
             }
             Ok(())
         })
-    }
-
-    /// The connection, for tables that other commands keep (baselines, gates, published values, studies): each change as one
-    /// transaction.
-    pub fn keep<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        self.change(|db| Ok(work(db)?))
     }
 }
 

@@ -8,9 +8,10 @@ use clap::{Args, Subcommand};
 
 use super::reports::put_json;
 use super::scores::{WrittenArgs, deliver, one_scored, scored};
-use super::{End, say, usage};
+use super::{End, entering, say, usage};
 use crate::baseline::{Baseline, Gate, Gated, Rules, Verdict, list, place};
 use crate::card;
+use crate::catalogue::{Frozen, Judged};
 use crate::stats::IntervalKind;
 use crate::table::{Cell, Format, Table, chance, number, points, signed, text};
 use crate::text::{count, safe_line, thousands};
@@ -113,6 +114,7 @@ pub(super) fn baseline(args: &BaselineArgs) -> Result<End> {
             let path = usage(place(&crate::hub::home()?, name))?;
             ensure!(path.exists(), "there is no baseline {name}; {}", known()?);
             std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            entering::note(|catalogue| catalogue.dropped(name));
             say::tell(format!("{} removed", path.display()));
             Ok(End::Done)
         }
@@ -146,7 +148,8 @@ fn freeze(args: &FreezeArgs) -> Result<End> {
     }
     let run = one_scored(&args.run, args.benchmark.as_deref())?;
     let mut made = Baseline::of(&args.name, run.slice(), &run.card)?;
-    (made.run_id, made.reason, made.threshold) = (run.run_id.clone(), args.reason.clone(), threshold);
+    let id = entering::id_of(&run.trace, &run.card.text("benchmark")).unwrap_or(run.run_id);
+    (made.run_id, made.reason, made.threshold) = (id, args.reason.clone(), threshold);
     std::fs::create_dir_all(crate::files::folder_of(&path))
         .with_context(|| format!("cannot make the folder of {}", path.display()))?;
     if let Some(old) = old {
@@ -160,6 +163,7 @@ fn freeze(args: &FreezeArgs) -> Result<End> {
         ));
     }
     made.write(&path)?;
+    index(&path);
     let questions = count(made.questions.len(), "question");
     say::say(format!(
         "{}   {}   {questions}   threshold {} points   {}",
@@ -169,6 +173,24 @@ fn freeze(args: &FreezeArgs) -> Result<End> {
         path.display()
     ))?;
     Ok(End::Done)
+}
+
+/// Enters a baseline into the catalogue as its file tells it.
+fn index(path: &Path) {
+    entering::note(|catalogue| {
+        let (made, path) = (Baseline::read(path)?, std::path::absolute(path)?);
+        catalogue.froze(&Frozen {
+            name: &made.name,
+            path: &path,
+            run_id: &made.run_id,
+            procedure: &made.procedure,
+            slice: made.slice.as_deref().unwrap_or_default(),
+            threshold: made.threshold,
+            sha256: &made.sha256,
+            frozen_at: &made.frozen_at,
+            reason: made.reason.as_deref(),
+        })
+    });
 }
 
 /// What a new baseline changes against the old one.
@@ -319,10 +341,20 @@ pub(super) fn gate(args: &GateArgs) -> Result<End> {
     };
     let gate = Gate::of(&baseline, run.slice(), &run.card, &rules)?;
     let code = gate.verdict.code(args.strict);
+    let run_id = entering::id_of(&run.trace, &run.card.text("benchmark")).unwrap_or_else(|| run.run_id.clone());
+    entering::note(|catalogue| {
+        catalogue.judged(&Judged {
+            baseline: &baseline.name,
+            run_id: &run_id,
+            verdict: gate.verdict.word(),
+            change: gate.overall.as_ref().map(|all| (all.change, all.ci95, all.p)),
+            threshold: gate.threshold,
+        })
+    });
     if args.json {
         let mut value = serde_json::to_value(&gate).context("a gate does not turn into JSON")?;
         value["exit"] = code.into();
-        value["run_id"] = run.run_id.clone().into();
+        value["run_id"] = run_id.into();
         deliver(&format!("{value:#}\n"), &args.written)?;
     } else {
         let text = if args.format == "md" {

@@ -84,6 +84,22 @@ pub(super) fn enter<'t>(traces: impl IntoIterator<Item = &'t Trace>) -> Vec<Stri
     ids
 }
 
+/// Enters a trace and gives the id of one of its benchmarks; `None` where it cannot be entered.
+pub(super) fn id_of(trace: &Trace, benchmark: &str) -> Option<String> {
+    let ids = enter([trace]);
+    let catalogue = readable().ok()??;
+    let is_it = |id: &String| catalogue.find(id).is_ok_and(|entry| entry.benchmark == benchmark);
+    ids.into_iter().find(is_it)
+}
+
+/// Writes something else into the catalogue, never in the way either.
+pub(super) fn note(work: impl FnOnce(&mut Catalogue) -> Result<()>) {
+    let noted = place().and_then(|place| place.map_or(Ok(()), |place| work(&mut open(&place)?)));
+    if let Err(error) = noted {
+        remember(&format!("not noted in the catalogue: {error:#}"));
+    }
+}
+
 fn enter_one(trace: &Trace) -> Result<Vec<String>> {
     let Some(place) = place()? else {
         return Ok(Vec::new());

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use chrono::{DateTime, Local};
@@ -12,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::args::{Cli, Look, OpenArgs, TraceArgs};
 use super::{End, traces, usage};
+use crate::catalogue::Listed;
 use crate::text::count;
 use crate::tui::{self, How, Kept, Picked, Seen};
 use crate::{files, hub, store};
@@ -163,22 +163,93 @@ fn go(words: Vec<String>) -> Result<End> {
     super::carry_out(usage(Cli::try_parse_from(words).map_err(anyhow::Error::from))?)
 }
 
-/// What Home lists: the runs of the data directory, the newest first, then what was opened elsewhere.
+/// What Home lists, the newest first: own runs as the catalogue and the runs folder know them, what was opened lately, then
+/// the other traces of the catalogue.
 fn list() -> Vec<Kept> {
     let remembered = recall();
     let runs = hub::home().map(|home| home.join("runs")).unwrap_or_default();
-    let mut list: Vec<(SystemTime, Kept)> = std::fs::read_dir(&runs)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| run_of(entry.path(), &remembered))
-        .collect();
-    list.sort_by(|a, b| b.0.cmp(&a.0));
-    let files = remembered
+    let entered = super::entering::readable().ok().flatten();
+    let entered = entered.and_then(|catalogue| catalogue.list().ok()).unwrap_or_default();
+    let mut roots = BTreeMap::<PathBuf, Vec<Listed>>::new();
+    for entry in entered.into_iter().filter(|entry| !entry.is_hidden) {
+        let root = entry.path.as_ref().filter(|path| path.exists());
+        if let Some(root) = root.map(|path| root_of(path, &entry, &remembered)) {
+            roots.entry(root).or_default().push(entry);
+        }
+    }
+    for folder in std::fs::read_dir(&runs).into_iter().flatten().flatten() {
+        // The catalogue may be switched off, or another's.
+        roots.entry(folder.path()).or_default();
+    }
+    let is_recent = |path: &PathBuf| remembered.opened.iter().any(|opened| opened.path == *path);
+    let mut own: Vec<(DateTime<Local>, Kept)> = Vec::new();
+    let mut other: Vec<(DateTime<Local>, Kept)> = Vec::new();
+    for (root, entries) in roots {
+        let is_own = entries.is_empty() || entries.iter().any(|entry| entry.kind == "markbook run");
+        if is_own {
+            own.extend(run_of(root, &entries, &remembered));
+        } else if !is_recent(&root) {
+            other.extend(
+                entries
+                    .first()
+                    .map(|entry| (at(&entry.created_at), of_entries(root, &entries))),
+            );
+        }
+    }
+    let is_own = |path: &PathBuf| own.iter().any(|(_, kept)| kept.path == *path);
+    let recent = remembered
         .opened
         .iter()
-        .filter(|opened| !opened.path.starts_with(&runs));
-    let files = files.filter(|opened| opened.path.exists()).map(|opened| Kept {
+        .filter(|opened| opened.path.exists() && !is_own(&opened.path));
+    let recent: Vec<Kept> = recent.map(of_opened).collect();
+    for list in [&mut own, &mut other] {
+        list.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    }
+    let own = own.into_iter().map(|(_, kept)| kept);
+    own.chain(recent)
+        .chain(other.into_iter().map(|(_, kept)| kept))
+        .collect()
+}
+
+/// The folder that holds a run's exams: the one above where the run was begun there or has other exams beside it.
+fn root_of(path: &Path, entry: &Listed, remembered: &Remembered) -> PathBuf {
+    let is_exam = path.file_name().is_some_and(|name| *name == *entry.benchmark) && entry.kind == "markbook run";
+    match path.parent() {
+        Some(above) if is_exam && remembered.commands.contains_key(above) => above.to_owned(),
+        Some(above) if is_exam && above.parent().is_some_and(|runs| runs.ends_with("runs")) => above.to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+fn at(text: &str) -> DateTime<Local> {
+    DateTime::parse_from_rfc3339(text).map_or_else(|_| DateTime::UNIX_EPOCH.into(), |at| at.with_timezone(&Local))
+}
+
+/// What the catalogue tells of what lies at a place.
+fn of_entries(path: PathBuf, entries: &[Listed]) -> Kept {
+    let rows: usize = entries.iter().map(|entry| entry.rows).sum();
+    let invalid: usize = entries.iter().map(|entry| entry.invalid).sum();
+    let figure = |entry: &Listed| {
+        let half = (entry.high? - entry.low?) / 2.0;
+        Some((entry.benchmark.clone(), entry.accuracy?, half))
+    };
+    let mut accuracy: Vec<_> = entries.iter().filter_map(figure).collect();
+    accuracy.sort_by(|one, other| one.0.cmp(&other.0));
+    Kept {
+        name: name_of(&path),
+        what: count(rows, "row"),
+        accuracy,
+        invalid: (rows > 0).then(|| invalid as f64 / rows as f64),
+        when: entries
+            .first()
+            .map_or_else(String::new, |entry| when(at(&entry.created_at))),
+        path,
+        ..Kept::default()
+    }
+}
+
+fn of_opened(opened: &Opened) -> Kept {
+    Kept {
         path: opened.path.clone(),
         name: name_of(&opened.path),
         what: count(opened.seen.rows, "row"),
@@ -186,51 +257,50 @@ fn list() -> Vec<Kept> {
         invalid: opened.seen.invalid,
         when: DateTime::from_timestamp(opened.at, 0).map_or(String::new(), |at| when(at.into())),
         ..Kept::default()
-    });
-    list.into_iter().map(|(_, kept)| kept).chain(files).collect()
+    }
 }
 
 fn name_of(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
 }
 
-/// A folder of the runs folder: one exam, or one folder an exam.
-fn run_of(root: PathBuf, remembered: &Remembered) -> Option<(SystemTime, Kept)> {
-    let exams: Vec<PathBuf> = if store::is_run(&root) {
-        vec![root.clone()]
-    } else {
+/// A folder of one exam, or of one folder an exam; what the catalogue does not tell is looked for in it.
+fn run_of(root: PathBuf, entries: &[Listed], remembered: &Remembered) -> Option<(DateTime<Local>, Kept)> {
+    let exams: Vec<PathBuf> = if entries.is_empty() && !store::is_run(&root) {
         let inside = std::fs::read_dir(&root).ok()?.flatten().map(|entry| entry.path());
         inside.filter(|path| store::is_run(path)).collect()
+    } else if entries.is_empty() {
+        vec![root.clone()]
+    } else {
+        entries.iter().filter_map(|entry| entry.path.clone()).collect()
     };
-    let is_complete = !exams.is_empty() && exams.iter().all(|exam| exam.join(store::RECORDS).is_file());
-    let changed = exams
-        .iter()
-        .filter_map(|exam| std::fs::metadata(exam).ok()?.modified().ok())
-        .max()?;
-    let seen = remembered
-        .opened
-        .iter()
-        .find(|opened| opened.path == root)
-        .map(|opened| &opened.seen);
+    let has_records = |exam: &PathBuf| exam.join(store::RECORDS).is_file();
+    let is_whole = !entries.is_empty() && entries.iter().all(|entry| entry.is_complete);
+    let is_complete = is_whole || (!exams.is_empty() && exams.iter().all(has_records));
+    let at = match entries.first() {
+        Some(entry) => at(&entry.created_at),
+        None => std::fs::metadata(exams.first()?).ok()?.modified().ok()?.into(),
+    };
     let what = match (is_complete, exams.len()) {
         (false, _) => "stopped".to_owned(),
         (true, 1) => String::new(),
         (true, many) => count(many, "exam"),
     };
-    let kept = Kept {
-        name: name_of(&root),
-        what,
-        accuracy: seen.map(|seen| seen.accuracy.clone()).unwrap_or_default(),
-        invalid: seen.and_then(|seen| seen.invalid),
-        when: when(changed.into()),
-        is_run: true,
-        can_resume: !is_complete && remembered.commands.contains_key(&root),
-        path: root,
+    let opened = remembered.opened.iter().find(|opened| opened.path == root);
+    let can_resume = !is_complete && remembered.commands.contains_key(&root);
+    let known = match opened.filter(|_| entries.is_empty()) {
+        Some(opened) => of_opened(opened),
+        None => of_entries(root, entries),
     };
-    Some((changed, kept))
+    let kept = Kept {
+        what,
+        when: when(at),
+        is_run: true,
+        can_resume,
+        ..known
+    };
+    Some((at, kept))
 }
 
 /// `today 06:06`, `2026-11-28`.

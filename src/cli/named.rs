@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
 use super::args::TraceArgs;
 use super::{entering, traces};
@@ -54,11 +54,11 @@ pub(super) fn path(name: &Path) -> Result<Option<PathBuf>> {
 /// When there is none, or several begin so.
 pub(super) fn entry(catalogue: &Catalogue, name: &str) -> Result<Listed> {
     match name.strip_prefix('@') {
-        Some(baseline) => {
-            let found = catalogue.baseline(baseline)?;
-            let (run_id, _) = found.with_context(|| format!("no baseline {baseline:?} (markbook baseline list)"))?;
-            catalogue.find(&run_id)
-        }
+        // One that was frozen elsewhere or before this catalogue is told of by its file.
+        Some(baseline) => match catalogue.baseline(baseline)? {
+            Some((run_id, _)) => catalogue.find(&run_id),
+            None => catalogue.find(&super::baseline::find(baseline)?.run_id),
+        },
         None => catalogue.find(name),
     }
 }

@@ -176,6 +176,13 @@ fn like_two(a: &Scored, b: &Scored, args: &PlanArgs, difference: f64, questions:
         a.title(),
         b.title()
     );
+    ensure!(
+        overall.paired.discordant() != Some((0, 0)),
+        "{} and {} answer all {} common questions alike, which tells nothing of how far they differ on more; without --like the typical shares are shown",
+        a.title(),
+        b.title(),
+        overall.paired.questions()
+    );
     let spread = match overall.paired.discordant() {
         Some((more, less)) if args.attempts == 1 => {
             Spread::Discordant((more + less) as f64 / overall.paired.questions() as f64)

@@ -217,10 +217,11 @@ fn marks(run: &Scored, baseline: Option<&Baseline>, published: &[crate::publishe
 
 /// Several runs beside each other.
 fn beside(runs: &[Scored]) -> Figure {
-    let dot = |run: &Scored| {
+    let names = Scored::names(runs, Scored::title);
+    let dot = |(run, name): (&Scored, String)| {
         let interval = run.sum().interval()?;
         Some(Dot {
-            name: run.title(),
+            name,
             accuracy: run.run.accuracy?,
             limits: [interval.low, interval.high],
             ink: Ink::Main,
@@ -231,7 +232,7 @@ fn beside(runs: &[Scored]) -> Figure {
     charts::dots(
         "runs",
         "Accuracy, 95 %",
-        &runs.iter().filter_map(dot).collect::<Vec<_>>(),
+        &runs.iter().zip(names).filter_map(dot).collect::<Vec<_>>(),
         Vec::new(),
     )
 }

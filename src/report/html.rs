@@ -24,6 +24,14 @@ figure{margin:1rem 0;overflow-x:auto}.state{white-space:nowrap}\
 body{max-width:none;padding:0;font-size:10.5pt}tr,figure,.missing{break-inside:avoid}h2,h3,caption{break-after:avoid}thead{display:table-header-group}\
 details::details-content{content-visibility:visible;display:block;height:auto}pre{white-space:pre-wrap}figure{overflow:visible}}";
 
+/// What the page has of a report so far.
+#[derive(Default)]
+struct Seen<'r> {
+    /// Title of the part that is written.
+    part: &'r str,
+    figures: Vec<&'static str>,
+}
+
 impl Report {
     /// The whole file.
     pub fn html(&self) -> String {
@@ -44,8 +52,9 @@ impl Report {
             &format!("{}. Made {}.", self.items(), self.made),
         );
         page.push_str("</header>\n");
-        let mut figures = Vec::new();
+        let mut seen = Seen::default();
         for (part, at) in self.parts.iter().zip(1..) {
+            seen.part = &part.title;
             let number = if at <= super::ITEMS {
                 format!("{at} ")
             } else {
@@ -58,7 +67,7 @@ impl Report {
             );
             part.blocks
                 .iter()
-                .for_each(|block| self.block(&mut page, block, &mut figures));
+                .for_each(|block| self.block(&mut page, block, &mut seen));
             if part.title == "Acceptance" {
                 self.accepted(&mut page);
             }
@@ -68,12 +77,16 @@ impl Report {
         page
     }
 
-    fn block(&self, page: &mut String, block: &Block, figures: &mut Vec<&'static str>) {
+    fn block(&self, page: &mut String, block: &Block, seen: &mut Seen) {
         match block {
             Block::Run(name) => put(page, "h3", name),
             Block::Text(text) => put(page, "p", text),
             Block::Facts(facts) => {
-                page.push_str("<div class=\"wide\"><table class=\"facts\"><tbody>\n");
+                let _ = writeln!(
+                    page,
+                    "<div class=\"wide\"><table class=\"facts\" aria-label=\"{}\"><tbody>",
+                    html(seen.part)
+                );
                 for (name, value) in facts {
                     let _ = writeln!(
                         page,
@@ -97,11 +110,11 @@ impl Report {
                     html(text)
                 );
             }
-            Block::Table(table) => rows(page, table),
+            Block::Table(table) => rows(page, table, seen.part),
             Block::Figure(figure) => {
                 // Ids are the figure's name: of two runs the second's get a number.
-                let again = figures.iter().filter(|name| **name == figure.name).count();
-                figures.push(figure.name);
+                let again = seen.figures.iter().filter(|name| **name == figure.name).count();
+                seen.figures.push(figure.name);
                 let svg = figure.svg(SvgKind::Inline);
                 let svg = match again {
                     0 => svg,
@@ -149,10 +162,13 @@ fn put(page: &mut String, tag: &str, text: &str) {
     let _ = writeln!(page, "<{tag}>{}</{name}>", html(text));
 }
 
-fn rows(page: &mut String, table: &Table) {
+/// A table, named by its title, else by the part that it stands in.
+fn rows(page: &mut String, table: &Table, part: &str) {
     let class = |is_text: bool| if is_text { "" } else { " class=\"n\"" };
-    page.push_str("<div class=\"wide\"><table>");
-    if !table.title.is_empty() {
+    if table.title.is_empty() {
+        let _ = write!(page, "<div class=\"wide\"><table aria-label=\"{}\">", html(part));
+    } else {
+        page.push_str("<div class=\"wide\"><table>");
         put(page, "caption", &table.title);
     }
     page.push_str("<thead><tr>");

@@ -60,6 +60,20 @@ impl Scored {
         format!("{} on {}", self.model(), self.card.text("benchmark"))
     }
 
+    /// A name a run, each as `name` tells it; where several have the same, with what the run is called.
+    pub fn names(runs: &[Scored], name: impl Fn(&Scored) -> String) -> Vec<String> {
+        let names: Vec<String> = runs.iter().map(name).collect();
+        let is_alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
+        let told = |(name, run): (&String, &Scored)| {
+            if is_alone(name) {
+                name.clone()
+            } else {
+                format!("{} ({name})", run.run_id)
+            }
+        };
+        names.iter().zip(runs).map(told).collect()
+    }
+
     pub fn slice(&self) -> Slice<'_> {
         Slice::of(&self.trace.rows, &self.picked)
     }

@@ -161,9 +161,9 @@ fn procedure(difference: &Difference, run: &Scored) -> Option<String> {
 /// Runs by category; of two on common questions also their paired difference, second less first.
 pub fn by_category(runs: &[Scored]) -> Table {
     let mut columns = vec![text("category"), number("n")];
-    for (at, run) in runs.iter().enumerate() {
+    for (at, name) in Scored::names(runs, Scored::model).iter().enumerate() {
         let key = format!("run{}", at + 1);
-        columns.push(number(&run.model()).key(&key));
+        columns.push(number(name).key(&key));
         columns.push(number("95 %").key(&format!("{key}_ci95")));
     }
     let mut table = Table::new("", columns);

@@ -353,6 +353,48 @@ fn a_run_that_is_not_finished_is_entered_as_such_and_keeps_its_id_when_it_is() {
     );
 }
 
+#[test]
+fn a_baseline_is_a_name_for_its_run_and_every_verdict_is_kept() {
+    let home = Home::new();
+    home.run("a", "mmlu", |_| {});
+    home.printed(&["baseline", "freeze", "july", "a"]);
+    assert_eq!(home.runs()[0]["baselines"], serde_json::json!(["july"]));
+    let (named, by_path) = (
+        home.json(&["card", "@july", "--json"]),
+        home.json(&["card", "a", "--json"]),
+    );
+    assert_eq!(named["cards"], by_path["cards"]);
+    home.printed(&["gate", "a", "--baseline", "july"]);
+    home.printed(&["gate", "@july", "--baseline", "july", "--threshold", "3"]);
+    let verdicts = || {
+        let db = Connection::open(home.database()).unwrap();
+        let mut query = db
+            .prepare("SELECT g.verdict, g.change, g.threshold FROM gate g JOIN trace t USING (run_id) ORDER BY g.id")
+            .unwrap();
+        let line = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+        let lines: Vec<(String, f64, f64)> = query.query_map([], line).unwrap().map(Result::unwrap).collect();
+        lines
+    };
+    let held = |threshold| ("held".to_owned(), 0.0, threshold);
+    assert_eq!(verdicts(), [held(0.02), held(0.03)]);
+    home.printed(&["catalogue", "rebuild"]);
+    assert_eq!(
+        (verdicts().len(), &home.runs()[0]["baselines"]),
+        (2, &serde_json::json!(["july"]))
+    );
+    home.printed(&["baseline", "drop", "july"]);
+    let gone = home.command(&["card", "@july"]);
+    assert!(
+        !gone.status.success() && told(&gone).contains("no baseline"),
+        "{}",
+        told(&gone)
+    );
+    assert_eq!(
+        (verdicts().len(), &home.runs()[0]["baselines"]),
+        (2, &serde_json::json!([]))
+    );
+}
+
 fn names(list: &Value) -> Vec<&str> {
     list.as_array()
         .unwrap()

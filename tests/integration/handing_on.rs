@@ -366,6 +366,68 @@ fn a_report_is_one_safe_file_that_says_what_is_known_and_counts_what_is_not() {
     );
 }
 
+/// Two builds of one model, and one with another prompt style: the story of who must decide on a build.
+#[test]
+fn a_gate_holds_two_builds_of_a_model_together_and_names_the_prompt_style_that_parts_them() {
+    let bench = Bench::new();
+    let run = |name: &str, more: &[&str]| {
+        let out = bench.path(name).to_str().unwrap().to_owned();
+        bench.ok(&[&bench.run_words("mmlu", &out)[..], &["--limit", "30"], more].concat());
+        out
+    };
+    let f32 = run("f32", &["--dtype", "f32"]);
+    let bf16 = run("bf16", &["--dtype", "bf16"]);
+    let styled = run("styled", &["--dtype", "f32", "--style", "question"]);
+    let runs: Value = serde_json::from_str(&bench.ok(&["runs", "--json"])).unwrap();
+    assert_eq!(
+        runs["runs"].as_array().unwrap().len(),
+        3,
+        "each is entered when it ends"
+    );
+
+    bench.ok(&["baseline", "freeze", "first", &f32]);
+    let (code, text) = ended(&bench, &["gate", &bf16, "--baseline", "first", "--threshold", "40"]);
+    assert!(code == 0 && text.starts_with("held"), "{text}");
+    assert!(
+        text.contains("same procedure and slice") && text.contains("engine.dtype f32 -> bf16"),
+        "{text}"
+    );
+    let (code, text) = ended(&bench, &["gate", &styled, "--baseline", "first"]);
+    assert!(code == 5 && text.contains("prompt.style lm_eval -> question"), "{text}");
+    let table = bench.ok(&[
+        "table",
+        &f32,
+        &bf16,
+        &styled,
+        "--published",
+        "0.31",
+        "--published-how",
+        "5-shot",
+    ]);
+    assert!(
+        table.contains("shots 5 -> 0") && table.contains("prompt.style"),
+        "{table}"
+    );
+    let beside = bench.ok(&["table", &f32, &bf16, "--categories"]);
+    assert!(
+        beside.contains("f32 (") && beside.contains("bf16 ("),
+        "equal names are told apart: {beside}"
+    );
+
+    // A stranger has the report alone.
+    let report = bench.path("report.md");
+    bench.ok(&["report", &bf16, "-o", report.to_str().unwrap()]);
+    let report = std::fs::read_to_string(report).unwrap();
+    let command = report.lines().find(|line| line.starts_with("markbook run ")).unwrap();
+    let again = bench.path("again").to_str().unwrap().to_owned();
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--plain", "--out", &again]).collect();
+    bench.ok(&words);
+    let rows = |run: &str| crate::program::rows(&bench, Path::new(run));
+    assert_eq!(rows(&again), rows(&bf16));
+    let card = bench.ok(&["card", &bf16, &again]);
+    assert!(card.contains("same procedure · 30 questions, proved equal"), "{card}");
+}
+
 #[test]
 fn figures_are_the_same_bytes_twice_and_valid_alone() {
     let bench = Bench::new();

@@ -92,7 +92,7 @@ impl Bench {
 }
 
 /// The exported rows without what the clock decides.
-fn rows(bench: &Bench, run: &Path) -> Vec<Value> {
+pub fn rows(bench: &Bench, run: &Path) -> Vec<Value> {
     bench
         .ok(&["export", run.to_str().unwrap(), "-o", "-"])
         .lines()
