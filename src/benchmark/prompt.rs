@@ -27,7 +27,7 @@ pub struct PromptPlan {
 }
 
 /// Where examples stand in a chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum ChatShots {
     /// All in the one turn of the user.
     #[default]

@@ -82,13 +82,6 @@ impl Entry {
         }
     }
 
-    /// The same with a tag.
-    #[must_use]
-    pub fn tagged(mut self, tag: &str) -> Entry {
-        self.tags.push(tag.to_owned());
-        self
-    }
-
     /// Date, model, benchmark and the beginning of the key.
     fn run_id(&self, digits: usize) -> String {
         let date = self.created_at.as_ref().and_then(|at| at.get(..10));

@@ -17,12 +17,12 @@ use crate::store::again::{self, Kind};
 /// # Errors
 /// When no row is of these kinds, a run is not finished or another one, or the answers would come out the same.
 pub(super) fn plans(job: &Job, plans: Vec<Plan>, engine: &dyn Engine) -> Result<(Vec<Plan>, Vec<PathBuf>)> {
-    let kinds: Vec<Kind> = job.settings.again.iter().map(|kind| kind.kind()).collect();
+    let kinds = &job.settings.again;
     let (mut some, mut runs) = (Vec::new(), Vec::new());
     for mut plan in plans {
         let run = plan.exam.path.clone();
         again::mend(&run)?;
-        let rows = again::choose(&run, &plan.manifest, &kinds)?;
+        let rows = again::choose(&run, &plan.manifest, kinds)?;
         if rows.keys.is_empty() {
             continue;
         }

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::numbers;
 use super::server_args::{ProbeArgs, ServerArgs};
-use crate::benchmark::{Benchmark, Form, Style};
+use crate::benchmark::{Benchmark, ChatShots, Form, Slice, Style};
 use crate::engine::Dtype;
 use crate::store::again::Kind;
 use crate::tui::Shade;
@@ -262,13 +262,9 @@ Examples:
     Release(super::release::ReleaseArgs),
 }
 
-/// What a run and the demo share.
+/// Which questions, put how.
 #[derive(Debug, Clone, Args)]
-pub struct Settings {
-    /// smollm2-135m, a folder (config.json + safetensors + tokenizer.json), a .gguf file, or a hub id, ORG/NAME[@REVISION];
-    /// or a server's: KIND:NAME (vllm, sglang, llama-server, ollama, tgi, lmstudio, openai, openrouter, api)
-    #[arg(long, value_name = "MODEL")]
-    pub model: Option<String>,
+pub struct Asked {
     /// Split to be asked
     #[arg(long, default_value = "test", value_name = "SPLIT")]
     pub split: String,
@@ -290,6 +286,37 @@ pub struct Settings {
     /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
     pub gold_base: Option<i64>,
+    /// The model's chat template: auto is off for mmlu, on for mmlu_pro (and an own set's completions) where the model has one
+    #[arg(long, default_value = "auto", value_name = "WHEN")]
+    pub chat: Chat,
+    /// Examples in a chat: all in one turn, or as turns of their own
+    #[arg(long, default_value = "turn", value_name = "HOW")]
+    pub chat_shots: ChatShots,
+    /// Prompt style (see the README's table); the default is the harness's
+    #[arg(long, value_name = "STYLE")]
+    pub style: Option<String>,
+}
+
+impl Asked {
+    pub(super) fn slice(&self) -> Slice {
+        Slice {
+            subjects: self.subjects.clone(),
+            per_subject: self.per_subject,
+            sample_seed: self.sample_seed,
+            limit: self.limit,
+        }
+    }
+}
+
+/// What a run and the demo share.
+#[derive(Debug, Clone, Args)]
+pub struct Settings {
+    /// smollm2-135m, a folder (config.json + safetensors + tokenizer.json), a .gguf file, or a hub id, ORG/NAME[@REVISION];
+    /// or a server's: KIND:NAME (vllm, sglang, llama-server, ollama, tgi, lmstudio, openai, openrouter, api)
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    #[command(flatten)]
+    pub asked: Asked,
     /// Subjects or categories that are asked first
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub first: Vec<String>,
@@ -307,15 +334,6 @@ pub struct Settings {
     /// Longest completion in tokens [default: 2048; mmlu_generative and demo: 256]
     #[arg(long, value_name = "N", value_parser = numbers::whole::<1, 10_000_000>)]
     pub max_tokens: Option<usize>,
-    /// The model's chat template: auto is off for mmlu, on for mmlu_pro (and an own set's completions) where the model has one
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub chat: Chat,
-    /// Examples in a chat: all in one turn, or as turns of their own
-    #[arg(long, default_value = "turn", value_name = "HOW")]
-    pub chat_shots: ChatShots,
-    /// Prompt style (see the README's table); the default is the harness's
-    #[arg(long, value_name = "STYLE")]
-    pub style: Option<String>,
     /// How picks are made: an extraction rule for completions, argmax_per_char, _byte or _token for scored answer texts;
     /// twice for both
     #[arg(long, value_name = "RULE")]
@@ -347,33 +365,13 @@ pub struct Settings {
         requires = "out",
         conflicts_with = "resume"
     )]
-    pub again: Vec<Again>,
+    pub again: Vec<Kind>,
     /// Draw no screen: a progress line, quiet lines in a pipe
     #[arg(long)]
     pub plain: bool,
     /// Print the result as JSON on standard output; implies --plain
     #[arg(long)]
     pub json: bool,
-}
-
-/// Rows to be answered once more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Again {
-    Cut,
-    Unreadable,
-    Error,
-    Empty,
-}
-
-impl Again {
-    pub(super) fn kind(self) -> Kind {
-        match self {
-            Again::Cut => Kind::Cut,
-            Again::Unreadable => Kind::Unreadable,
-            Again::Error => Kind::Error,
-            Again::Empty => Kind::Empty,
-        }
-    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -412,12 +410,6 @@ impl Chat {
             (Chat::Auto, Form::Custom) => !style.is_cloze(),
         }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ChatShots {
-    Turn,
-    Turns,
 }
 
 /// Which traces, read how.
@@ -685,29 +677,9 @@ pub struct PromptsArgs {
     /// A folder or file of questions, or `embedded`; without it the hub's set
     #[arg(long, value_name = "DIR")]
     pub data: Option<String>,
-    /// Split to be asked
-    #[arg(long, default_value = "test", value_name = "SPLIT")]
-    pub split: String,
-    #[arg(long, value_delimiter = ',', value_name = "A,B")]
-    pub subjects: Vec<String>,
-    #[arg(long, value_name = "N", value_parser = numbers::count)]
-    pub limit: Option<usize>,
-    #[arg(long, value_name = "N", value_parser = numbers::count)]
-    pub per_subject: Option<usize>,
-    #[arg(long, value_name = "S", requires = "per_subject", value_parser = numbers::choice)]
-    pub sample_seed: Option<u64>,
-    /// Number of the first option where a set of your own gives its gold by number: 0 or 1 [default: as the numbers fit]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
-    pub gold_base: Option<i64>,
-    #[arg(long, default_value_t = 0, value_name = "N", value_parser = numbers::whole::<0, 1_000>)]
-    pub shots: usize,
-    #[arg(long, value_name = "STYLE")]
-    pub style: Option<String>,
-    /// The chat template of --model; off without a model
-    #[arg(long, default_value = "auto", value_name = "WHEN")]
-    pub chat: Chat,
-    #[arg(long, default_value = "turn", value_name = "HOW")]
-    pub chat_shots: ChatShots,
+    #[command(flatten)]
+    pub asked: Asked,
+    /// Whose chat template it is; without a model there is none
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
     /// Prompts with their hashes, one JSON object a line

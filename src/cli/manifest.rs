@@ -35,7 +35,7 @@ pub(super) fn of(
             task_version: prompt.style.version.to_owned(),
             method: if sampling.is_some() { "generate" } else { "cloze" }.to_owned(),
             model: model.clone(),
-            data: data(asked, dataset),
+            data: data(&asked.asked, dataset),
             prompt: prompting(dataset, prompt, engine.served().is_some()),
             rule: rule.name().to_owned(),
             rule_sha256: Some(rule.sha256()),
@@ -53,7 +53,7 @@ pub(super) fn of(
     }
 }
 
-fn data(asked: &args::Settings, dataset: &Dataset) -> Data {
+fn data(asked: &args::Asked, dataset: &Dataset) -> Data {
     Data {
         source: dataset.source.clone(),
         revision: dataset.revision.clone(),

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
-use super::args::{Chat, ChatShots, Settings};
+use super::args::{Chat, Settings};
 use super::{server, usage};
-use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Slice, Style};
+use crate::benchmark::{self, Benchmark, DataSource, Dataset, PromptPlan, Style};
 use crate::engine::remote::Seeds;
 use crate::engine::{self, ChatTemplate, Engine, Model, Opened, Options, Rounding, Sampling, Spec};
 use crate::extract::Rule;
@@ -57,10 +57,10 @@ impl Job {
             return usage(Err(anyhow::anyhow!("--benchmark names one exam twice")));
         }
         for benchmark in &benchmarks {
-            usage(benchmark.split_names(&settings.split))?;
+            usage(benchmark.split_names(&settings.asked.split))?;
         }
         let data = usage(data.map(DataSource::parse).transpose())?;
-        if let Some(style) = &settings.style {
+        if let Some(style) = &settings.asked.style {
             let fits = benchmarks.iter().any(|benchmark| benchmark.style(style).is_ok());
             if !fits {
                 usage(benchmarks[0].style(style))?;
@@ -181,12 +181,8 @@ impl Job {
     /// # Errors
     /// When a set cannot be had, an asked subject is unknown, or there are fewer examples than `--shots`.
     pub(crate) fn datasets(&self, watch: &mut dyn FnMut(String) -> ControlFlow<()>) -> Result<Vec<Dataset>> {
-        let slice = Slice {
-            subjects: self.settings.subjects.clone(),
-            per_subject: self.settings.per_subject,
-            sample_seed: self.settings.sample_seed,
-            limit: self.settings.limit,
-        };
+        let asked = &self.settings.asked;
+        let slice = asked.slice();
         // A subject may belong to one of two exams only; one that belongs to none is refused.
         let mut datasets = Vec::new();
         let mut refused = None;
@@ -194,8 +190,8 @@ impl Job {
             let mut dataset = load_data(
                 benchmark,
                 self.data.as_ref(),
-                &self.settings.split,
-                self.settings.gold_base,
+                &asked.split,
+                asked.gold_base,
                 watch,
             )?;
             match benchmark::select(&mut dataset, &slice) {
@@ -213,13 +209,13 @@ impl Job {
         }
         for dataset in &datasets {
             let style = self.style(dataset.benchmark)?;
-            usage(enough_examples(dataset, self.settings.shots, style))?;
+            usage(enough_examples(dataset, asked.shots, style))?;
         }
         Ok(datasets)
     }
 
     fn style(&self, benchmark: &'static Benchmark) -> Result<&'static Style> {
-        match &self.settings.style {
+        match &self.settings.asked.style {
             Some(name) => match benchmark.style(name) {
                 Ok(style) => Ok(style),
                 // With two exams, --style is for the one that has it.
@@ -237,16 +233,10 @@ impl Job {
 
     /// What tells one choice of questions from another.
     pub(crate) fn slice_key(&self) -> String {
-        let settings = &self.settings;
-        let slice = (
-            &settings.subjects,
-            settings.per_subject,
-            settings.sample_seed,
-            settings.limit,
-        );
-        let asked = (&settings.split, settings.gold_base);
+        let asked = &self.settings.asked;
+        let (slice, read) = (asked.slice(), (&asked.split, asked.gold_base));
         let benchmarks: Vec<&str> = self.benchmarks.iter().map(|benchmark| benchmark.name).collect();
-        format!("{benchmarks:?} {:?} {slice:?} {asked:?}", self.data)
+        format!("{benchmarks:?} {:?} {slice:?} {read:?}", self.data)
     }
 
     /// The style of a data set, and the answers that a question gets.
@@ -310,13 +300,10 @@ impl Job {
         };
         let prompt = PromptPlan {
             style,
-            shots: settings.shots,
+            shots: settings.asked.shots,
             chat,
             as_turns,
-            chat_shots: match settings.chat_shots {
-                ChatShots::Turn => benchmark::ChatShots::Turn,
-                ChatShots::Turns => benchmark::ChatShots::Turns,
-            },
+            chat_shots: settings.asked.chat_shots,
             system: None,
         };
         let (method, mut rule) = if reads_first_token {
@@ -343,7 +330,7 @@ impl Job {
         let path = self.folder(dataset.benchmark);
         let mut manifest = super::manifest::of(settings, (&dataset, &prompt), (&method, &rule), (engine, model));
         let resume = settings.resume && store::is_run(&path);
-        let mut exam = Exam::new(&dataset, &method, settings.shots, path);
+        let mut exam = Exam::new(&dataset, &method, settings.asked.shots, path);
         if reads_first_token {
             FIRST_TOKEN.clone_into(&mut manifest.settings.method);
             exam.method = exam.method.replacen("greedy", FIRST_TOKEN, 1);
@@ -370,13 +357,13 @@ impl Job {
         style: &Style,
         template: Option<ChatTemplate>,
     ) -> Result<Option<ChatTemplate>> {
-        if self.settings.chat == Chat::On && template.is_none() {
+        if self.settings.asked.chat == Chat::On && template.is_none() {
             bail!(
                 "--chat on: {} has no chat template; --chat off puts plain prompts",
                 self.model_text
             );
         }
-        Ok(template.filter(|_| self.settings.chat.is_wanted(benchmark, style)))
+        Ok(template.filter(|_| self.settings.asked.chat.is_wanted(benchmark, style)))
     }
 
     /// Refuses a longest completion that leaves no room for a prompt, as the harness does.
@@ -474,7 +461,7 @@ fn put_first(dataset: &mut Dataset, first: &[String]) -> Result<()> {
 
 /// Which engine, by the model's name.
 fn spec(model: &str, settings: &Settings) -> Result<Spec> {
-    if let Some(options) = server::options(model, &settings.server, settings.chat)? {
+    if let Some(options) = server::options(model, &settings.server, settings.asked.chat)? {
         return Ok(Spec::Served(Box::new(options)));
     }
     Ok(Spec::Local {

@@ -5,24 +5,25 @@ use std::ops::ControlFlow;
 
 use anyhow::{Result, anyhow};
 
-use super::args::{Chat, ChatShots, FetchArgs, PromptsArgs};
+use super::args::{Chat, FetchArgs, PromptsArgs};
 use super::plain::Plain;
 use super::prepare::load_data;
 use super::sit::tell_washed;
 use super::{End, listen, say, usage};
-use crate::benchmark::{self, DataSource, Listing, PromptPlan, Slice, write_prompts};
+use crate::benchmark::{self, DataSource, Listing, PromptPlan, write_prompts};
 use crate::engine;
 use crate::hub::{self, ModelName};
 use crate::run::Update;
 
 pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
+    let asked = &args.asked;
     let benchmark = usage(benchmark::find(&args.benchmark))?;
     let source = usage(args.data.as_deref().map(DataSource::parse).transpose())?;
-    let style = match &args.style {
+    let style = match &asked.style {
         Some(name) => usage(benchmark.style(name))?,
         None => benchmark.default_style(),
     };
-    let template = match (&args.model, args.chat) {
+    let template = match (&args.model, asked.chat) {
         (_, Chat::Off | Chat::Server) | (None, Chat::Auto) => None,
         (None, Chat::On) => {
             return usage(Err(anyhow!(
@@ -39,25 +40,16 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
             template
         }
     };
-    let mut dataset = load_data(benchmark, source.as_ref(), &args.split, args.gold_base, &mut |status| {
+    let mut dataset = load_data(benchmark, source.as_ref(), &asked.split, asked.gold_base, &mut |status| {
         say::tell(status);
         ControlFlow::Continue(())
     })?;
-    let slice = Slice {
-        subjects: args.subjects.clone(),
-        per_subject: args.per_subject,
-        sample_seed: args.sample_seed,
-        limit: args.limit,
-    };
-    usage(benchmark::select(&mut dataset, &slice))?;
+    usage(benchmark::select(&mut dataset, &asked.slice()))?;
     tell_washed(&dataset, usize::MAX);
     let plan = PromptPlan {
         chat: template,
-        chat_shots: match args.chat_shots {
-            ChatShots::Turn => benchmark::ChatShots::Turn,
-            ChatShots::Turns => benchmark::ChatShots::Turns,
-        },
-        ..PromptPlan::plain(style, args.shots)
+        chat_shots: asked.chat_shots,
+        ..PromptPlan::plain(style, asked.shots)
     };
     let mut out = say::out();
     if args.jsonl || args.hashes {

@@ -222,7 +222,7 @@ impl Sat {
             )));
         }
         let benchmark = usage(benchmark::find(&args.benchmark[0]))?;
-        let style = args.settings.style.as_deref();
+        let style = args.settings.asked.style.as_deref();
         let style = style.map(|style| usage(benchmark.style(style))).transpose()?;
         let names_shots = self
             .study
@@ -232,7 +232,7 @@ impl Sat {
             .any(|word| word.starts_with("--shots"));
         if style.is_some_and(|style| style.name.starts_with(tested24::PREFIX) && !style.is_cloze()) && !names_shots {
             // Openings 1 and 3 never ask for "the answer is (X)": the examples do.
-            args.settings.shots = 5;
+            args.settings.asked.shots = 5;
         }
         args.settings.out = Some(folder.to_owned());
         args.settings.resume = store::is_run(folder);

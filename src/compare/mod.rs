@@ -150,12 +150,6 @@ impl Comparison {
         }
     }
 
-    /// The pairs (row of A, row of B) of one quadrant.
-    pub fn pairs_in(&self, a: &Rows, b: &Rows, quadrant: Quadrant) -> Vec<(u32, u32)> {
-        let is_in = |(x, y): &(u32, u32)| Quadrant::of(a.correct[*x as usize], b.correct[*y as usize]) == quadrant;
-        self.pairing.pairs.iter().copied().filter(is_in).collect()
-    }
-
     /// The pairs whose picks differ, right or wrong.
     pub fn changed_picks(&self, a: &Rows, b: &Rows) -> Vec<(u32, u32)> {
         let differs = |(x, y): &(u32, u32)| a.pick.get(*x as usize) != b.pick.get(*y as usize);
@@ -346,7 +340,6 @@ mod tests {
             }
         );
         assert_eq!(comparison.overall.difference(), Some(0.2));
-        assert_eq!(comparison.pairs_in(&a, &b, Quadrant::AOnly), [(1, 1), (3, 3)]);
         assert_eq!(comparison.changed_picks(&a, &b).len(), 4);
         let names: Vec<_> = comparison
             .categories

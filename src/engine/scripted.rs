@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::Result;
 
@@ -48,15 +48,12 @@ type Script = Box<dyn FnMut(&Request, Option<i64>) -> Reply + Send>;
 /// Replays canned answers.
 pub struct ScriptedEngine {
     script: Script,
-    delay: Duration,
     description: Description,
-    template: Option<ChatTemplate>,
 }
 
 impl fmt::Debug for ScriptedEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScriptedEngine")
-            .field("delay", &self.delay)
             .finish_non_exhaustive()
     }
 }
@@ -66,7 +63,6 @@ impl ScriptedEngine {
     pub fn new(script: impl FnMut(&Request, Option<i64>) -> Reply + Send + 'static) -> ScriptedEngine {
         ScriptedEngine {
             script: Box::new(script),
-            delay: Duration::ZERO,
             description: Description::Scripted(Local {
                 architecture: "none".into(),
                 dtype: "f32".into(),
@@ -76,7 +72,6 @@ impl ScriptedEngine {
                 context: 2048,
                 ..Local::default()
             }),
-            template: None,
         }
     }
 
@@ -96,42 +91,16 @@ impl ScriptedEngine {
         })
     }
 
-    /// Lets every answer take this long.
-    #[must_use]
-    pub fn with_delay(mut self, delay: Duration) -> ScriptedEngine {
-        self.delay = delay;
-        self
-    }
-
     #[must_use]
     pub fn with_description(mut self, description: Description) -> ScriptedEngine {
         self.description = description;
         self
     }
 
-    #[must_use]
-    pub fn with_chat_template(mut self, template: ChatTemplate) -> ScriptedEngine {
-        self.template = Some(template);
-        self
-    }
-
-    /// Waits, pulsing a few times a second; breaks where the watcher does.
-    fn wait(&self, pulse: Pulse, watch: &mut Watcher) -> ControlFlow<()> {
-        let end = Instant::now() + self.delay;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return ControlFlow::Continue(());
-            }
-            std::thread::sleep(left.min(PULSE_EVERY));
-            watch(Event::Pulse(pulse))?;
-        }
-    }
-
     fn tell(&self, job: &Job, reply: Reply, pulse: &mut Pulse, watch: &mut Watcher) -> ControlFlow<()> {
         let (id, request) = (job.request.id, &job.request);
         let prompt_tokens = count_tokens(&request.prompt.text());
-        let seconds = self.delay.as_secs_f32();
+        let seconds = 0.0;
         let lane = request.lane;
         pulse.set_in_flight(job.seed.map(|_| lane));
         pulse.tokens_in_logical += prompt_tokens as u64;
@@ -146,7 +115,6 @@ impl ScriptedEngine {
                 });
             }
             Reply::Scores(scores) => {
-                self.wait(*pulse, watch)?;
                 watch(Event::Scored {
                     id,
                     scores,
@@ -171,7 +139,6 @@ impl ScriptedEngine {
                 text,
             })?;
         }
-        self.wait(*pulse, watch)?;
         pulse.count_out(lane, completion.tokens as u64);
         pulse.set_in_flight(None);
         watch(Event::Completed {
@@ -218,7 +185,7 @@ impl Engine for ScriptedEngine {
     }
 
     fn chat_template(&self) -> Option<ChatTemplate> {
-        self.template.clone()
+        None
     }
 
     fn count_tokens(&self, prompt: &str) -> Option<usize> {

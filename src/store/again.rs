@@ -18,7 +18,7 @@ const FOLDER: &str = "again";
 const FLAG: &str = "again";
 
 /// Why rows are answered anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// The token limit was reached.
     Cut,

@@ -127,7 +127,7 @@ impl Cost {
 
     fn add(&mut self, job: &Job, dataset: &Dataset) -> Result<()> {
         let (style, attempts) = job.asked(dataset)?;
-        let plan = PromptPlan::plain(style, job.settings.shots);
+        let plan = PromptPlan::plain(style, job.settings.asked.shots);
         let prompter = Prompter::new(dataset, &plan)?;
         let mut chars = 0;
         for question in &dataset.questions {
