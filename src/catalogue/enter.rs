@@ -1,6 +1,6 @@
 //! Entering runs and traces: one transaction an entry, whole or not at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -166,6 +166,41 @@ impl Catalogue {
     /// When the file cannot be written; nothing of the trace is entered then.
     pub fn enter(&mut self, entries: &[Entry]) -> Result<Vec<String>> {
         self.change(|db| entries.iter().map(|entry| enter(db, entry)).collect())
+    }
+
+    /// Enters cells of a study, each with its knobs as a JSON object, that read the run `run_id`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn enter_cells(&mut self, study: &Path, run_id: &str, cells: &[(String, String)]) -> Result<()> {
+        let study = std::path::absolute(study)?.display().to_string();
+        self.change(|db| {
+            for (cell, knobs) in cells {
+                db.execute(
+                    "INSERT OR REPLACE INTO study_member SELECT ?1, ?2, id, ?3 FROM trace WHERE run_id = ?4",
+                    (&study, cell, knobs, run_id),
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Keeps what a check found of a trace, as kind, rows and words, in place of what the last one did.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn enter_findings(&mut self, run_id: &str, findings: &[(&str, usize, &str)]) -> Result<()> {
+        self.change(|db| {
+            let trace = "trace = (SELECT id FROM trace WHERE run_id = ?1)";
+            db.execute(&format!("DELETE FROM finding WHERE {trace}"), [run_id])?;
+            for (kind, rows, detail) in findings {
+                db.execute(
+                    "INSERT OR IGNORE INTO finding SELECT id, ?2, ?3, ?4, ?5 FROM trace WHERE run_id = ?1",
+                    (run_id, kind, *rows as i64, detail, now()),
+                )?;
+            }
+            Ok(())
+        })
     }
 }
 

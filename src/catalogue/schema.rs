@@ -4,7 +4,8 @@
 pub(super) const APPLICATION: i32 = 0x6D6B_626B;
 
 /// Each takes the file from one `user_version` to the next. Written for SQLite 3.9 and later, so that any tool reads it.
-pub(super) const MIGRATIONS: [&str; 1] = [r"
+pub(super) const MIGRATIONS: [&str; 2] = [
+    r"
 CREATE TABLE trace (
   id INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL UNIQUE,
@@ -51,4 +52,10 @@ SELECT CASE WHEN s.rule = t.rule THEN t.run_id ELSE t.run_id || '~' || s.rule EN
     'procedure', t.procedure, 'environment', t.environment, 'n', s.n, 'low', s.low, 'high', s.high) AS meta,
   t.created_at AS created_at
 FROM trace t JOIN score s ON s.trace = t.id AND s.scope = 'all';
-"];
+",
+    r"
+CREATE TABLE finding (
+  trace INTEGER NOT NULL REFERENCES trace ON DELETE CASCADE, kind TEXT NOT NULL, rows INTEGER NOT NULL, detail TEXT NOT NULL,
+  at TEXT NOT NULL, PRIMARY KEY (trace, kind, detail)) WITHOUT ROWID;
+",
+];

@@ -531,12 +531,9 @@ pub struct RescoreArgs {
     pub json: bool,
 }
 
+/// How two traces are read.
 #[derive(Debug, Clone, Args)]
-pub struct CompareArgs {
-    /// A run folder, a trace, or a set of the hub
-    pub a: PathBuf,
-    /// What it is compared with
-    pub b: PathBuf,
+pub struct BothArgs {
     /// Read both by this rule
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
@@ -546,6 +543,16 @@ pub struct CompareArgs {
     /// Number of the first option where golds or picks are numbers: 0 or 1 [default: 0, and it is told where 1 fits better]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..=1))]
     pub gold_base: Option<i64>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub struct CompareArgs {
+    /// A run folder, a trace, or a set of the hub
+    pub a: PathBuf,
+    /// What it is compared with
+    pub b: PathBuf,
+    #[command(flatten)]
+    pub both: BothArgs,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::args::CheckArgs;
 use super::reports::put_json;
-use super::{End, say, traces, usage};
+use super::{End, entering, say, traces, usage};
 use crate::benchmark::{self, DataSource, Dataset};
 use crate::check::{self as integrity, Problem};
 use crate::filter::{Filter, Mode};
@@ -30,6 +30,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
     }
     let datasets = datasets_beside(&opened, args.data.as_deref())?;
     let problems = integrity::check(&opened, &datasets.iter().collect::<Vec<_>>())?;
+    for trace in &opened {
+        keep(trace, &problems);
+    }
     if args.json {
         put_json(&serde_json::json!({ "problems": problems }))?;
         return Ok(End::Done);
@@ -41,6 +44,17 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
     write_problems(&problems, opened.len() > 1, &mut out)?;
     out.flush()?;
     Ok(End::Done)
+}
+
+/// Keeps the findings of a trace in the catalogue, beside its entry.
+fn keep(trace: &Trace, problems: &[Problem]) {
+    let ids = entering::enter([trace]);
+    let Some(id) = ids.first() else { return };
+    let own = problems.iter().filter(|problem| problem.trace == trace.name);
+    let findings: Vec<_> = own
+        .map(|problem| (problem.kind, problem.rows, &*problem.detail))
+        .collect();
+    entering::note(|catalogue| catalogue.enter_findings(id, &findings));
 }
 
 /// A line a finding; of several traces one table, each finding with its trace.

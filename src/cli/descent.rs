@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use super::args::BothArgs;
 use super::reports::{limits, put_json};
 use super::{End, say, traces};
 use crate::compare::{Descent, Exam};
@@ -19,13 +20,15 @@ pub struct DropArgs {
     pub mmlu: PathBuf,
     /// Its MMLU-Pro run
     pub mmlu_pro: PathBuf,
+    #[command(flatten)]
+    pub both: BothArgs,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
 }
 
 pub(super) fn drop(args: &DropArgs) -> Result<End> {
-    let (a, b) = (traces::open_one(&args.mmlu)?, traces::open_one(&args.mmlu_pro)?);
+    let [a, b] = traces::open_two([&args.mmlu, &args.mmlu_pro], &args.both)?;
     let descent = Descent::of(&a, &b)?;
     if args.json {
         put_json(&descent)?;

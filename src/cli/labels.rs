@@ -405,7 +405,8 @@ fn write_scores(name: &str, scores: &Scores, out: &mut impl Write) -> Result<()>
         format!(
             "{} ({:.1} of {})",
             percent(part.accuracy),
-            part.correct,
+            // A sum over nothing is -0.
+            part.correct + 0.0,
             thousands(part.n)
         )
     };

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use super::args::BothArgs;
 use super::reports::put_json;
 use super::{End, say, traces};
 use crate::release::{Changes, Release, Side};
@@ -19,13 +20,15 @@ pub struct ReleaseArgs {
     pub old: PathBuf,
     /// The release that takes its place
     pub new: PathBuf,
+    #[command(flatten)]
+    pub both: BothArgs,
     /// Print the result as JSON on standard output
     #[arg(long)]
     pub json: bool,
 }
 
 pub(super) fn release(args: &ReleaseArgs) -> Result<End> {
-    let (old, new) = (traces::open_one(&args.old)?, traces::open_one(&args.new)?);
+    let [old, new] = traces::open_two([&args.old, &args.new], &args.both)?;
     let release = Release::of(&old, &new)?;
     if args.json {
         put_json(&release)?;

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::args::{CompareArgs, RescoreArgs, StatsArgs, TraceArgs};
+use super::args::{CompareArgs, RescoreArgs, StatsArgs};
 use super::{End, labels, rules, say, traces, usage};
 use crate::compare::CompareReport;
 use crate::extract::{self, Rule};
@@ -296,22 +296,7 @@ pub(super) fn rescore(args: &RescoreArgs) -> Result<End> {
 }
 
 pub(super) fn compare(args: &CompareArgs) -> Result<End> {
-    let rule = usage(args.rule.as_deref().map(Rule::parse).transpose())?;
-    let mut sides = Vec::new();
-    for path in [&args.a, &args.b] {
-        // A run folder of our own has our columns.
-        let is_ours = crate::store::is_run(path);
-        let mut trace = traces::open_one_of(&TraceArgs {
-            paths: vec![path.clone()],
-            rule: None,
-            map: if is_ours { Vec::new() } else { args.map.clone() },
-            gold_base: args.gold_base.filter(|_| !is_ours),
-        })?;
-        if let Some(rule) = &rule {
-            read_again(&mut trace, rule)?;
-        }
-        sides.push(trace);
-    }
+    let sides = traces::open_two([&args.a, &args.b], &args.both)?;
     let reads_first_token = |trace: &Trace| {
         let ours = trace.manifest.as_ref().and_then(Provenance::ours);
         ours.is_some_and(|manifest| manifest.settings.method == FIRST_TOKEN)

@@ -60,15 +60,7 @@ struct Words {
 const SPREAD: &str = "style=tested24";
 
 pub(super) fn spread(args: &StudyArgs) -> Result<End> {
-    let mut knobs = args.knob.clone();
-    if !knobs.iter().any(|knob| knob.starts_with("style=")) {
-        knobs.insert(0, SPREAD.to_owned());
-    }
-    let args = StudyArgs {
-        knob: knobs,
-        ..args.clone()
-    };
-    carry_out(&args, "spread", &["--benchmark", "mmlu"])
+    carry_out(args, "spread", &["--benchmark", "mmlu"])
 }
 
 pub(super) fn study(args: &StudyArgs) -> Result<End> {
@@ -77,6 +69,9 @@ pub(super) fn study(args: &StudyArgs) -> Result<End> {
 
 fn carry_out(args: &StudyArgs, command: &str, before: &[&str]) -> Result<End> {
     let mut study = described(args, command)?;
+    if command == "spread" && !study.knobs.iter().any(|knob| knob.name == "style") {
+        study.knobs.insert(0, Knob::parse(SPREAD)?);
+    }
     study.words.splice(0..0, before.iter().map(|word| (*word).to_owned()));
     let study = Study {
         knobs: spelled_out(&study.knobs),
@@ -270,7 +265,6 @@ impl Sat {
     /// Sits every run that is not complete, those of one engine after one load.
     fn sit(&self) -> Result<End> {
         let stop = listen()?;
-        let mut plain = Plain::new();
         let mut jobs = Vec::new();
         for run in &self.runs {
             jobs.push((
@@ -289,8 +283,11 @@ impl Sat {
         let number = jobs.len();
         for (at, (run, job)) in jobs.into_iter().enumerate() {
             say::tell(format!("cell {} of {number}: {}", at + 1, safe_line(&run.name)));
+            // Lines and counts of one run: each has its own.
+            let mut plain = Plain::new();
             let outcome = sit_one(&job, &mut opened, &mut kept, &mut plain, &stop);
             plain.end();
+            self.enter(run, &job);
             match outcome {
                 Ok(false) => {}
                 Ok(true) => return Ok(self.stopped(&stop)),
@@ -299,6 +296,22 @@ impl Sat {
             }
         }
         Ok(End::Done)
+    }
+
+    /// Enters a run into the catalogue, and the cells that read it as members of this study. What cannot be entered is told,
+    /// and no reason to stop.
+    fn enter(&self, run: &Run, job: &Job) {
+        let ids = traces::of_job(job)
+            .map(|traces| entering::enter(&traces))
+            .unwrap_or_default();
+        let Some(id) = ids.first() else { return };
+        let cells = self
+            .cells
+            .iter()
+            .zip(&self.run_of)
+            .filter(|(_, at)| self.runs[**at].folder == run.folder);
+        let cells = cells.map(|(cell, _)| (cell.name.clone(), cell.knobs()));
+        entering::note(|catalogue| catalogue.enter_cells(&self.folder, id, &cells.collect::<Vec<_>>()));
     }
 
     fn stopped(&self, stop: &Stop) -> End {
@@ -352,10 +365,6 @@ fn sit_one(
     })?;
     if let Some(failed) = summary.failed.first().filter(|_| !summary.stopped) {
         bail!("{failed}");
-    }
-    // A cell that cannot be entered is told, and no reason to stop.
-    if let Ok(traces) = traces::of_job(job) {
-        entering::enter(&traces);
     }
     Ok(summary.stopped)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::args::{Color, ExportArgs, Look, OpenArgs, TraceArgs};
+use super::args::{BothArgs, Color, ExportArgs, Look, OpenArgs, TraceArgs};
 use super::inputs::Inputs;
 use super::prepare::Job;
 use super::{End, entering, reports, say, usage};
@@ -92,9 +92,29 @@ pub(super) fn open_one_of(args: &TraceArgs) -> Result<Trace> {
     Ok(opened.remove(0))
 }
 
-/// The one trace at a path.
-pub(super) fn open_one(path: &Path) -> Result<Trace> {
-    open_one_of(&TraceArgs::at(vec![path.to_owned()]))
+/// Two traces, each the one at its path. The names of columns are for both, or for the one that has them.
+pub(super) fn open_two(paths: [&Path; 2], how: &BothArgs) -> Result<[Trace; 2]> {
+    let rule = usage(how.rule.as_deref().map(Rule::parse).transpose())?;
+    let plain = |path: &Path| TraceArgs::at(vec![path.to_owned()]);
+    let open = |path: &Path| {
+        let mut args = plain(path);
+        // A run folder of our own has our columns.
+        if !store::is_run(path) {
+            (args.map, args.gold_base) = (how.map.clone(), how.gold_base);
+        }
+        open_one_of(&args)
+    };
+    let mut pair = match (open(paths[0]), open(paths[1])) {
+        (Err(error), Ok(b)) if !how.map.is_empty() => [open_one_of(&plain(paths[0])).map_err(|_| error)?, b],
+        (Ok(a), Err(error)) if !how.map.is_empty() => [a, open_one_of(&plain(paths[1])).map_err(|_| error)?],
+        (a, b) => [a?, b?],
+    };
+    if let Some(rule) = &rule {
+        for trace in &mut pair {
+            rescore::rescore(trace, rule)?;
+        }
+    }
+    Ok(pair)
 }
 
 fn options_of(args: &TraceArgs) -> import::Options {

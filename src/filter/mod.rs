@@ -78,6 +78,10 @@ pub const WORDS: &[(&str, &str)] = &[
     ("a-only", "two runs only: the first is right, the second wrong"),
     ("b-only", "two runs only: the second is right, the first wrong"),
     ("other-pick", "two runs only: the same question, another pick"),
+    (
+        "style-split",
+        "a study's cell only: questions whose outcome depends on the cell",
+    ),
     ("marked", "rows that you marked (m)"),
     ("note:", "rows whose note contains (#): note:key"),
     (
@@ -115,6 +119,7 @@ pub(crate) enum Test {
     Agree(i64, i64),
     SameWrong,
     Split,
+    StyleSplit,
     Marked,
     Note(Vec<Regex>),
     Pair(Fact),

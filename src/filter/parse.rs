@@ -237,6 +237,7 @@ fn bare(word: &str) -> Option<Test> {
         "invalid" => Test::Invalid,
         "same-wrong" => Test::SameWrong,
         "split" => Test::Split,
+        "style-split" => Test::StyleSplit,
         "marked" => Test::Marked,
         "changed" => Test::Pair(Fact::Changed),
         "gold-changed" => Test::Pair(Fact::GoldChanged),

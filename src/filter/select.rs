@@ -272,6 +272,7 @@ impl Bound<'_> {
                     .is_some_and(|agreement| (*low..=*high).contains(&i64::from(agreement.agree(row)))),
                 Test::SameWrong => context.agreement.is_some_and(|agreement| agreement.is_same_wrong(row)),
                 Test::Split => context.agreement.is_some_and(|agreement| agreement.is_split(row)),
+                Test::StyleSplit => rows.depends_on_cell.contains(&rows.question_id[row]),
                 Test::Marked => context.notes.is_some_and(|notes| notes.is_marked(row as u32)),
                 Test::Note(patterns) => context.notes.is_some_and(|notes| {
                     let text = notes.text(row as u32);

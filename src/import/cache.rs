@@ -210,6 +210,7 @@ impl Columns {
             flags: self.names(count, flags)?,
             correct: self.take(count, |[byte]: [u8; 1]| byte != 0)?,
             scored: self.take(count, |[byte]: [u8; 1]| byte != 0)?,
+            depends_on_cell: HashSet::new(),
             finish: self.take(count, |[byte]: [u8; 1]| {
                 FINISHES.get(usize::from(byte)).copied().flatten()
             })?,

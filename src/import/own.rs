@@ -21,7 +21,7 @@ pub(super) fn is_trace(start: &Start) -> bool {
     crate::parquet::is_trace(&columns)
 }
 
-/// Whether the values of a parquet trace can be taken as they are: whole numbers as ids, letters as picks and golds.
+/// Whether a parquet trace can be taken as it is: whole numbers as ids, letters as picks and golds, no options by another name.
 /// Records of our own always can.
 pub(super) fn is_plain(rows: &[u8]) -> bool {
     let mut rows = rows
@@ -39,6 +39,7 @@ pub(super) fn is_plain(rows: &[u8]) -> bool {
             .is_some_and(|id| !id.is_string() && id.int().is_some());
         is_ours
             || (is_id
+                && (!row.has("choices") || row.has("options"))
                 && ["pick", "answer"]
                     .iter()
                     .all(|name| !row.has(name) || row.get(name).is_none() || is_letter(&row, name)))

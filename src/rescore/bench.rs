@@ -102,11 +102,16 @@ impl Read {
 const TOGETHER: usize = 8;
 
 /// The stored picks, then each rule on the rows that `wanted` takes and that have an output to read. Rules are given with
-/// the names they are shown by.
+/// the names they are shown by. `None` where `stops` broke it off.
 ///
 /// # Errors
 /// When the outputs cannot be read.
-pub fn bench(trace: &Trace, rules: &[(String, Rule)], wanted: &(dyn Fn(usize) -> bool + Sync)) -> Result<Vec<Line>> {
+pub fn bench(
+    trace: &Trace,
+    rules: &[(String, Rule)],
+    wanted: &(dyn Fn(usize) -> bool + Sync),
+    stops: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Line>>> {
     let rows = &trace.rows;
     let is_asked = |row: usize| wanted(row) && !rows.scored[row];
     let mut lines = vec![Line::new("stored", "")];
@@ -118,6 +123,7 @@ pub fn bench(trace: &Trace, rules: &[(String, Rule)], wanted: &(dyn Fn(usize) ->
         };
         lines[0].add(rows, row, Read::of(&stored, "", answer));
     });
+    let mut is_stopped = false;
     for part in rules.chunks(TOGETHER) {
         let mut own: Vec<Line> = part.iter().map(|(name, rule)| Line::new(name, rule.name())).collect();
         let read = |row: usize, text: &str| {
@@ -134,12 +140,19 @@ pub fn bench(trace: &Trace, rules: &[(String, Rule)], wanted: &(dyn Fn(usize) ->
                 for (line, byte) in own.iter_mut().zip(bytes.to_le_bytes()) {
                     line.add(rows, row, Read(byte));
                 }
+                is_stopped = stops();
+                if is_stopped {
+                    return ControlFlow::Break(());
+                }
                 ControlFlow::Continue(())
             })?;
+        if is_stopped {
+            return Ok(None);
+        }
         lines.append(&mut own);
     }
     lines.iter_mut().for_each(Line::settle);
-    Ok(lines)
+    Ok(Some(lines))
 }
 
 /// The known rules with their short names.
@@ -225,7 +238,7 @@ mod tests {
             (INVALID, "the answer is (J)"),
         ];
         let trace = Trace::from_records("t", "test", texts.iter().map(|(pick, text)| row(pick, text)).collect());
-        let lines = bench(&trace, &known(), &|_| true).unwrap();
+        let lines = bench(&trace, &known(), &|_| true, &|| false).unwrap().unwrap();
         let line = |name: &str| lines.iter().find(|line| line.name == name).unwrap();
         let counts = |line: &Line| {
             (
@@ -242,6 +255,10 @@ mod tests {
         assert_eq!((line("lm_eval").begins_word, line("lm_eval").beyond), (1, 1));
         assert_eq!(counts(line("boxed")), (1, 0, 1, 2, 1, 0));
         assert_eq!((line("colon").article, line("colon").newly_right), (1, 1));
-        assert_eq!(bench(&trace, &known(), &|row| row == 2).unwrap()[1].rows, 1);
+        assert_eq!(
+            bench(&trace, &known(), &|row| row == 2, &|| false).unwrap().unwrap()[1].rows,
+            1
+        );
+        assert_eq!(bench(&trace, &known(), &|_| true, &|| true).unwrap(), None);
     }
 }

@@ -4,6 +4,7 @@ pub mod again;
 mod folder;
 pub mod journal;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -92,6 +93,7 @@ pub fn open(folder: &Path) -> Result<Trace> {
         kind: "broken_file".into(),
         text,
     }));
+    trace.rows.depends_on_cell = depending(folder);
     trace.path = Some(folder.to_owned());
     if let Some(manifest) = manifest {
         trace.name = format!("{} {}", manifest.settings.model.name, manifest.settings.benchmark);
@@ -108,11 +110,23 @@ pub fn open(folder: &Path) -> Result<Trace> {
     Ok(trace)
 }
 
+/// The file in a study's folder with the ids of the questions whose outcome is not the same in all its cells, one a line.
+pub const SPLIT: &str = "style-split.txt";
+
+/// What the study that a run folder lies in found; empty where there is none.
+fn depending(folder: &Path) -> HashSet<i64> {
+    let list = folder.parent().map(|study| study.join(SPLIT));
+    let text = list
+        .and_then(|list| std::fs::read_to_string(list).ok())
+        .unwrap_or_default();
+    text.lines().filter_map(|line| line.trim().parse().ok()).collect()
+}
+
 /// The answers of a journal, each (question, attempt) once; their texts are read when they are shown.
 fn open_journal(folder: &Path, planned: Option<usize>) -> Result<Trace> {
     let mut trace = Trace::from_records("", "", Vec::new());
     let lines = journal::Lines::open(folder)?;
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let contents = journal::each(folder, &mut |record, place| {
         if seen.insert((record.question_id, record.attempt)) {
             trace.rows.push_record(&record);

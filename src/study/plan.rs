@@ -75,6 +75,15 @@ impl Cell {
             .map(|(_, value)| value.as_str())
     }
 
+    /// All its values as a JSON object.
+    pub fn knobs(&self) -> String {
+        let values = self
+            .values
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()));
+        serde_json::Value::Object(values.collect()).to_string()
+    }
+
     /// The folder of the run that it reads: cells that differ in their rule alone read one run.
     pub fn folder(&self) -> String {
         let asked: Vec<String> = self
@@ -139,7 +148,11 @@ fn cell(knobs: &[Knob], place: &[usize], full: bool) -> Cell {
         .zip(place)
         .map(|(knob, at)| (knob.name.clone(), knob.values[*at].clone()))
         .collect();
-    let told = values.iter().zip(place).filter(|(_, at)| full || **at > 0);
+    // Of one knob the base is a value like the others.
+    let told = values
+        .iter()
+        .zip(place)
+        .filter(|(_, at)| full || knobs.len() == 1 || **at > 0);
     let told: Vec<String> = told.map(|((name, value), _)| format!("{name}={value}")).collect();
     let name = if told.is_empty() {
         "base".to_owned()

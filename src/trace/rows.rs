@@ -1,5 +1,7 @@
 //! The light columns of a trace: what lists, counts and filters read.
 
+use std::collections::HashSet;
+
 use super::names::Names;
 use crate::record::{Finish, INVALID, Record, letter_index};
 
@@ -28,6 +30,8 @@ pub struct Rows {
     pub doc: Vec<u64>,
     /// Whether the pick comes from log-likelihoods: there is no output to read, whatever the rule.
     pub scored: Vec<bool>,
+    /// Ids of the questions whose outcome is not the same in all cells of the study that the run belongs to; empty elsewhere.
+    pub depends_on_cell: HashSet<i64>,
 }
 
 /// The light part of one row, to be appended.

@@ -21,9 +21,6 @@ use crate::study::{Outcomes, Part, Spread};
 use crate::text::{count, safe_line, thousands};
 use crate::trace::Trace;
 
-/// The ids of the questions whose outcome is not the same in all cells, for `q:@FILE`.
-const SPLIT: &str = "style-split.txt";
-
 #[derive(Debug, Serialize)]
 struct Told {
     folder: String,
@@ -31,9 +28,12 @@ struct Told {
     benchmark: String,
     /// Cells with answers, of all.
     done: usize,
+    of: usize,
     cells: Vec<CellResult>,
     /// Null for fewer than two cells.
     spread: Option<Spread>,
+    /// The names of the two ways of `spread.two_way`.
+    ways: [String; 2],
     /// Each knob's values against the base, largest first; of one-at-a-time designs.
     moves: Vec<Move>,
     split_file: Option<String>,
@@ -79,13 +79,26 @@ fn opened(sat: &Sat) -> Result<Vec<(usize, Trace)>> {
     Ok(traces)
 }
 
+/// Whether the cells are the 24 styles, which have no base.
+fn is_spread(sat: &Sat) -> bool {
+    matches!(&sat.study.knobs[..], [only] if only.values.len() == tested24::COUNT && only.values[0].starts_with(tested24::PREFIX))
+}
+
+/// What the two ways of that shape are called.
+fn ways(sat: &Sat) -> [String; 2] {
+    match &sat.study.knobs[..] {
+        [first, second, ..] => [first.name.clone(), second.name.clone()],
+        _ => ["opening".to_owned(), "format".to_owned()],
+    }
+}
+
 /// The two-way shape of all cells: openings by formats, or two knobs in full.
 fn shape(sat: &Sat, done: usize) -> Option<(usize, usize)> {
     if done < sat.cells.len() {
         return None;
     }
     match &sat.study.knobs[..] {
-        [only] if only.values.len() == tested24::COUNT && only.values[0].starts_with(tested24::PREFIX) => Some((4, 6)),
+        _ if is_spread(sat) => Some((4, 6)),
         [first, second] if sat.study.full => Some((first.values.len(), second.values.len())),
         _ => None,
     }
@@ -132,7 +145,7 @@ fn result(sat: &Sat, traces: &[(usize, Trace)], outcomes: &Outcomes) -> Result<T
         }
     };
     let split = outcomes.split();
-    let split_file = (!split.is_empty()).then(|| sat.folder.join(SPLIT));
+    let split_file = (!split.is_empty()).then(|| sat.folder.join(store::SPLIT));
     if let Some(path) = &split_file {
         let ids: String = split.iter().map(|id| format!("{id}\n")).collect();
         files::write_aside(path, ids.as_bytes()).context("the list of questions that depend on the cell")?;
@@ -143,8 +156,10 @@ fn result(sat: &Sat, traces: &[(usize, Trace)], outcomes: &Outcomes) -> Result<T
         model: settings.map(|settings| settings.model.name.clone()).unwrap_or_default(),
         benchmark: settings.map(|settings| settings.benchmark.clone()).unwrap_or_default(),
         done: traces.len(),
+        of: sat.cells.len(),
         cells: traces.iter().map(cell).collect(),
         spread: Spread::of(outcomes, shape(sat, traces.len())),
+        ways: ways(sat),
         moves: moves(sat, traces, outcomes),
         split_file: split_file.map(|path| path.display().to_string()),
     })
@@ -152,7 +167,7 @@ fn result(sat: &Sat, traces: &[(usize, Trace)], outcomes: &Outcomes) -> Result<T
 
 /// The cells of a one-at-a-time design against its base, the largest difference first.
 fn moves(sat: &Sat, traces: &[(usize, Trace)], outcomes: &Outcomes) -> Vec<Move> {
-    if sat.study.full || traces.first().is_none_or(|(at, _)| *at != 0) {
+    if sat.study.full || is_spread(sat) || traces.first().is_none_or(|(at, _)| *at != 0) {
         return Vec::new();
     }
     let mut moves: Vec<Move> = (1..traces.len())
@@ -232,7 +247,7 @@ impl Told {
             safe_line(&self.benchmark),
             count(questions, "question"),
             self.done,
-            count(self.cells.len().max(self.done), "cell")
+            count(self.of, "cell")
         )?;
         self.table(out)?;
         if let Some(figure) = self.figure() {
@@ -252,7 +267,7 @@ impl Told {
             )?;
         }
         if let Some(spread) = &self.spread {
-            summary(spread, out)?;
+            summary(spread, &self.ways, out)?;
         }
         if let Some(file) = &self.split_file {
             writeln!(out, "questions that depend on the cell: -f q:@{}", safe_line(file))?;
@@ -294,7 +309,7 @@ impl Told {
     }
 }
 
-fn summary(spread: &Spread, out: &mut impl Write) -> Result<()> {
+fn summary(spread: &Spread, ways: &[String; 2], out: &mut impl Write) -> Result<()> {
     let q = match (spread.cochran_q, spread.cochran_p) {
         (Some(q), Some(p)) => format!(" · Cochran Q {q:.1}, {} df, p {p:.2e}", spread.cochran_df),
         _ => String::new(),
@@ -310,8 +325,10 @@ fn summary(spread: &Spread, out: &mut impl Write) -> Result<()> {
         let share = |part: &Part| format!("{:.0} %", 100.0 * part.share_beyond_chance);
         writeln!(
             out,
-            "share of what is beyond chance: first {}, second {}, together {} (F p {:.1e}, {:.1e}, {:.1e})",
+            "share of what is beyond chance: {} {}, {} {}, together {} (F p {:.1e}, {:.1e}, {:.1e})",
+            safe_line(&ways[0]),
             share(&two.first),
+            safe_line(&ways[1]),
             share(&two.second),
             share(&two.both),
             two.first.p,

@@ -184,3 +184,29 @@ fn a_folder_of_several_runs_is_refused_by_their_names() {
     let (code, message) = bench.refused(&["release", both.to_str().unwrap(), both.to_str().unwrap()]);
     assert!(code == 1 && message.contains("holds 2 runs"), "{message}");
 }
+
+#[test]
+fn columns_of_another_name_are_told_for_the_release_that_has_them() {
+    let bench = Bench::new();
+    write(&bench.path("old.jsonl"), &old());
+    let text = std::fs::read_to_string(bench.path("old.jsonl")).unwrap();
+    let renamed = text
+        .replace("\"pick\":", "\"pred\":")
+        .replace("\"answer\":", "\"right_one\":");
+    std::fs::write(bench.path("new.jsonl"), renamed).unwrap();
+    let paths = ["old.jsonl", "new.jsonl"].map(|name| bench.path(name));
+    let [a, b] = paths.each_ref().map(|path| path.to_str().unwrap());
+    let map = ["--map", "pick=pred,answer=right_one"];
+    for pair in [[a, b], [b, a]] {
+        let words = [&["release", "--json"][..], &pair, &map].concat();
+        let json: Value = serde_json::from_str(&bench.ok(&words)).unwrap();
+        let overall = &json["overall"];
+        assert_eq!(
+            (&overall["paired"], &overall["picks_changed"]),
+            (&200.into(), &0.into()),
+            "{overall}"
+        );
+    }
+    let (code, message) = bench.refused(&["release", a, a, "--map", "pick=nowhere"]);
+    assert!(code != 0 && message.contains("no column nowhere"), "{message}");
+}

@@ -111,6 +111,11 @@ fn findings_of_several_traces_stand_in_one_table_with_their_traces() {
             .any(|line| line.starts_with("one") && line.contains("identical_runs")),
         "{text}"
     );
+    // They are kept in the catalogue, beside the entries of their traces.
+    let catalogue = rusqlite::Connection::open(bench.path("home/catalogue.db")).unwrap();
+    let kept = "SELECT count(DISTINCT trace) FROM finding WHERE kind = 'identical_runs'";
+    let kept: i64 = catalogue.query_row(kept, [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 1);
     assert!(
         bench
             .ok(&["check", &one])

@@ -155,7 +155,26 @@ fn a_spread_killed_at_its_seventh_cell_goes_on_and_equals_an_unbroken_one() {
     );
     assert_eq!(rows(&bench, &whole), rows(&bench, &broken));
 
-    // Looking again asks nothing, and a changed setting is refused by its name.
+    // Every cell is a member of its study in the catalogue, and the questions that depend on the cell are a filter away.
+    let catalogue = rusqlite::Connection::open(bench.path("home/catalogue.db")).unwrap();
+    let members =
+        "SELECT count(*) FROM study_member m JOIN trace t ON t.id = m.trace WHERE study = ?1 AND state = 'complete'
+        AND json_extract(knobs, '$.style') LIKE 'tested24%'";
+    let members: i64 = catalogue
+        .query_row(members, [broken.to_str().unwrap()], |row| row.get(0))
+        .unwrap();
+    assert_eq!(members, 24);
+    let listed = std::fs::read_to_string(broken.join("style-split.txt")).unwrap_or_default();
+    let cell = broken.join("style-tested24_o2f3");
+    let lines = bench.ok(&["export", cell.to_str().unwrap(), "-f", "style-split", "-o", "-"]);
+    assert_eq!(lines.lines().count(), listed.lines().count());
+
+    // Looking again, also as a spread, asks nothing, and a changed setting is refused by its name.
+    let text = bench.ok(&["spread", broken.to_str().unwrap()]);
+    assert!(
+        text.contains("24 of 24 cells done") && text.contains("opening"),
+        "{text}"
+    );
     let json: Value = serde_json::from_str(&bench.ok(&["study", broken.to_str().unwrap(), "--json"])).unwrap();
     assert_eq!((&json["done"], &json["spread"]["questions"]), (&24.into(), &6.into()));
     assert!(json["spread"]["two_way"]["second"]["share"].is_number());
