@@ -1,5 +1,6 @@
 //! `check`: what is wrong with traces; with `--expect` their promises, as a gate for scripts.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::LazyLock;
 
@@ -30,9 +31,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
     }
     let datasets = datasets_beside(&opened, args.data.as_deref())?;
     let problems = integrity::check(&opened, &datasets.iter().collect::<Vec<_>>())?;
-    for trace in &opened {
-        keep(trace, &problems);
-    }
+    keep(&opened, &problems);
     if args.json {
         put_json(&serde_json::json!({ "problems": problems }))?;
         return Ok(End::Done);
@@ -46,15 +45,21 @@ pub(super) fn check(args: &CheckArgs) -> Result<End> {
     Ok(End::Done)
 }
 
-/// Keeps the findings of a trace in the catalogue, beside its entry.
-fn keep(trace: &Trace, problems: &[Problem]) {
-    let ids = entering::enter([trace]);
-    let Some(id) = ids.first() else { return };
-    let own = problems.iter().filter(|problem| problem.trace == trace.name);
-    let findings: Vec<_> = own
-        .map(|problem| (problem.kind, problem.rows, &*problem.detail))
-        .collect();
-    entering::note(|catalogue| catalogue.enter_findings(id, &findings));
+/// Keeps the findings in the catalogue, beside the entries of their traces; equal traces are one entry.
+fn keep(opened: &[Trace], problems: &[Problem]) {
+    let mut kept: BTreeMap<String, Vec<(&str, usize, &str)>> = BTreeMap::new();
+    for trace in opened {
+        let Some(id) = entering::enter([trace]).into_iter().next() else {
+            continue;
+        };
+        let own = problems.iter().filter(|problem| problem.trace == trace.name);
+        let findings = own.map(|problem| (problem.kind, problem.rows, &*problem.detail));
+        kept.entry(id).or_default().extend(findings);
+    }
+    entering::note(|catalogue| {
+        kept.iter()
+            .try_for_each(|(id, findings)| catalogue.enter_findings(id, findings))
+    });
 }
 
 /// A line a finding; of several traces one table, each finding with its trace.

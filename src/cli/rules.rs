@@ -25,10 +25,9 @@ pub(super) fn side_by_side(args: &RescoreArgs) -> Result<End> {
     let mut all = Vec::new();
     for trace in &opened {
         let rows = traces::chosen(&opened, trace, args.filter.as_deref())?;
-        let wanted = |row: usize| rows.binary_search(&(row as u32)).is_ok();
         all.push((
             trace,
-            bench::bench(trace, &rules, &wanted, &|| false)?.unwrap_or_default(),
+            bench::bench(trace, &rules, &|row| rows.binary_search(&(row as u32)).is_ok())?,
         ));
     }
     if args.json {

@@ -102,16 +102,11 @@ impl Read {
 const TOGETHER: usize = 8;
 
 /// The stored picks, then each rule on the rows that `wanted` takes and that have an output to read. Rules are given with
-/// the names they are shown by. `None` where `stops` broke it off.
+/// the names they are shown by.
 ///
 /// # Errors
 /// When the outputs cannot be read.
-pub fn bench(
-    trace: &Trace,
-    rules: &[(String, Rule)],
-    wanted: &(dyn Fn(usize) -> bool + Sync),
-    stops: &dyn Fn() -> bool,
-) -> Result<Option<Vec<Line>>> {
+pub fn bench(trace: &Trace, rules: &[(String, Rule)], wanted: &(dyn Fn(usize) -> bool + Sync)) -> Result<Vec<Line>> {
     let rows = &trace.rows;
     let is_asked = |row: usize| wanted(row) && !rows.scored[row];
     let mut lines = vec![Line::new("stored", "")];
@@ -123,7 +118,6 @@ pub fn bench(
         };
         lines[0].add(rows, row, Read::of(&stored, "", answer));
     });
-    let mut is_stopped = false;
     for part in rules.chunks(TOGETHER) {
         let mut own: Vec<Line> = part.iter().map(|(name, rule)| Line::new(name, rule.name())).collect();
         let read = |row: usize, text: &str| {
@@ -140,19 +134,12 @@ pub fn bench(
                 for (line, byte) in own.iter_mut().zip(bytes.to_le_bytes()) {
                     line.add(rows, row, Read(byte));
                 }
-                is_stopped = stops();
-                if is_stopped {
-                    return ControlFlow::Break(());
-                }
                 ControlFlow::Continue(())
             })?;
-        if is_stopped {
-            return Ok(None);
-        }
         lines.append(&mut own);
     }
     lines.iter_mut().for_each(Line::settle);
-    Ok(Some(lines))
+    Ok(lines)
 }
 
 /// The known rules with their short names.
@@ -238,7 +225,7 @@ mod tests {
             (INVALID, "the answer is (J)"),
         ];
         let trace = Trace::from_records("t", "test", texts.iter().map(|(pick, text)| row(pick, text)).collect());
-        let lines = bench(&trace, &known(), &|_| true, &|| false).unwrap().unwrap();
+        let lines = bench(&trace, &known(), &|_| true).unwrap();
         let line = |name: &str| lines.iter().find(|line| line.name == name).unwrap();
         let counts = |line: &Line| {
             (
@@ -255,10 +242,6 @@ mod tests {
         assert_eq!((line("lm_eval").begins_word, line("lm_eval").beyond), (1, 1));
         assert_eq!(counts(line("boxed")), (1, 0, 1, 2, 1, 0));
         assert_eq!((line("colon").article, line("colon").newly_right), (1, 1));
-        assert_eq!(
-            bench(&trace, &known(), &|row| row == 2, &|| false).unwrap().unwrap()[1].rows,
-            1
-        );
-        assert_eq!(bench(&trace, &known(), &|_| true, &|| true).unwrap(), None);
+        assert_eq!(bench(&trace, &known(), &|row| row == 2).unwrap()[1].rows, 1);
     }
 }

@@ -442,10 +442,6 @@ fn the_lab_reads_every_output_as_the_rule_is_typed_and_writes_nothing() {
     let mut script = browse(pro(100..109));
     script.keys("r");
     assert_snapshot!("lab", script.screen());
-    // The known rules stand side by side; one of them becomes the typed one.
-    script.keys("<enter>jj<enter>");
-    assert!(script.screen().contains("rule tiger_chain"), "{}", script.screen());
-    script.keys("r<tab>");
     script.keys("<^u>take[n]? for ([g])<enter>");
     assert!(script.screen().contains("[invalid] 40.0 ->"), "{}", script.screen());
     script.keys("r<^u>answer is (<enter>");

@@ -6,7 +6,6 @@ use ratatui::layout::{Constraint, Layout, Rect};
 
 use crate::compare::Flip;
 use crate::record::{INVALID, Record};
-use crate::rescore::bench::Line;
 use crate::stats::percent;
 use crate::text::safe::one_line;
 use crate::text::{count, thousands};
@@ -165,14 +164,14 @@ impl Lab {
 
     fn draw_flips(&self, canvas: &mut Canvas, report: Option<&LabReport>) {
         let mut inner = canvas.frame("What flips", "Tab next").focus(true);
-        let counts = Kind::ALL.map(|kind| self.count_of(kind, report));
+        let counts = Kind::ALL.map(|kind| report.map_or(0, |report| report.list(kind).len()));
         let most = counts.into_iter().max().unwrap_or(0);
         let bar = inner.width().saturating_sub(37);
         inner.list(counts.len(), self.kind_cursor(), |at, strip| {
             let kind = Kind::ALL[at];
             let role = match kind {
                 Kind::Flip(Flip::InvalidToRight | Flip::WrongToRight) => Role::Correct,
-                Kind::FirstAndLast | Kind::Rules => Role::Bar,
+                Kind::FirstAndLast => Role::Bar,
                 _ => Role::Wrong,
             };
             strip
@@ -182,19 +181,12 @@ impl Lab {
         });
     }
 
-    fn count_of(&self, kind: Kind, report: Option<&LabReport>) -> usize {
-        match kind {
-            Kind::Rules => self.bench.len(),
-            _ => report.map_or(0, |report| report.list(kind).len()),
-        }
-    }
-
     /// The flips in two lines, where there is no room for a pane.
     fn draw_kind_line(&self, canvas: &mut Canvas, report: Option<&LabReport>) {
-        for (row, kinds) in Kind::ALL.chunks(5).enumerate() {
+        for (row, kinds) in Kind::ALL.chunks(4).enumerate() {
             let mut strip = canvas.strip().text(" ");
             for kind in kinds {
-                let rows = self.count_of(*kind, report);
+                let rows = report.map_or(0, |report| report.list(*kind).len());
                 let role = if *kind == self.kind() {
                     Role::Selected
                 } else {
@@ -208,66 +200,7 @@ impl Lab {
         }
     }
 
-    /// The rules side by side; where it is wide enough, what each reads newly against chance.
-    fn draw_bench(&self, canvas: &mut Canvas) {
-        let mut inner = canvas.frame(self.kind().label(), "⏎ takes the rule");
-        let is_wide = inner.width() >= 64;
-        let head = format!("  {:<12}{:>8}{:>8}{:>8}{:>8}", "rule", "read", "right", "wrong", "lost");
-        let newly = if is_wide {
-            format!("{:>8}{:>8}{:>8}", "newly", "right", "chance")
-        } else {
-            String::new()
-        };
-        inner.line(0, inner.strip().dim(head + &newly));
-        if self.bench.is_empty() {
-            inner.line(1, inner.strip().dim("  reading the outputs…"));
-            return;
-        }
-        let cursor = self.cursor();
-        inner.below(1).focus(true).list(self.bench.len(), cursor, |at, strip| {
-            let line = &self.bench[at];
-            let number = |number: usize| format!("{:>8}", thousands(number));
-            let strip = strip
-                .put(if at == cursor.at { "▶ " } else { "  " }, Role::Focus)
-                .field(&line.name, 12, Role::Plain)
-                .text(number(line.read))
-                .put(number(line.right), Role::Correct)
-                .put(number(line.wrong), Role::Wrong)
-                .text(number(line.lost));
-            let strip = match is_wide {
-                true => strip
-                    .text(number(line.newly_read))
-                    .text(number(line.newly_right))
-                    .dim(format!("{:>8.1}", line.newly_by_chance)),
-                false => strip,
-            };
-            let mark = if line.warnings().is_empty() { "" } else { " !" };
-            strip.put(mark, Role::Warning)
-        });
-    }
-
-    /// The rule at the cursor in full, and what is to be known of its picks.
-    fn draw_rule_text(&self, canvas: &mut Canvas, line: &Line) {
-        let mut inner = canvas.frame(&line.name, "").padded();
-        let width = inner.width();
-        let rule = if line.rule.is_empty() {
-            "the picks as they are stored"
-        } else {
-            &line.rule
-        };
-        inner.line(0, inner.strip().foreign(rule, width, Role::Plain));
-        for (at, warning) in line.warnings().iter().enumerate() {
-            inner.line(
-                2 + at,
-                inner.strip().foreign(&format!("! {warning}"), width, Role::Warning),
-            );
-        }
-    }
-
     fn draw_rows(&self, canvas: &mut Canvas, workspace: &Workspace) {
-        if self.kind() == Kind::Rules {
-            return self.draw_bench(canvas);
-        }
         let rows = self.rows();
         let place = match rows.len() {
             0 => String::new(),
@@ -305,9 +238,6 @@ impl Lab {
     }
 
     fn draw_text(&self, canvas: &mut Canvas, workspace: &Workspace) {
-        if let Some(line) = self.rule_in_sight() {
-            return self.draw_rule_text(canvas, line);
-        }
         let record = self.row_in_sight().and_then(|row| workspace.record(row));
         let (Some(Ok(record)), Some(rule)) = (record, &self.rule) else {
             let mut inner = canvas.frame("Output", "");

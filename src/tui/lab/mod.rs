@@ -9,7 +9,6 @@ use std::sync::Arc;
 pub use report::{Kind, LabReport, Read, rule_of};
 
 use crate::extract::Rule;
-use crate::rescore::bench::Line;
 
 use super::widgets::{Cursor, Input};
 
@@ -22,8 +21,6 @@ pub struct Lab {
     /// Why what is typed is no rule.
     error: Option<String>,
     report: Option<Arc<LabReport>>,
-    /// The rules side by side, the typed one last; empty until they are read.
-    bench: Arc<Vec<Line>>,
     /// Whether the keys go to the line.
     is_typing: bool,
     /// The rule before it was edited.
@@ -122,29 +119,14 @@ impl Lab {
         self.cursors[self.kind]
     }
 
-    /// Lines of the list in sight.
-    fn listed(&self) -> usize {
-        match self.kind() {
-            Kind::Rules => self.bench.len(),
-            _ => self.rows().len(),
-        }
-    }
-
-    /// The line of the bench at the cursor, where the bench is in sight.
-    fn rule_in_sight(&self) -> Option<&Line> {
-        (self.kind() == Kind::Rules && self.row.is_none())
-            .then(|| self.bench.get(self.cursor().at))
-            .flatten()
-    }
-
     fn step(&mut self, by: isize) {
-        let count = self.listed();
+        let count = self.rows().len();
         self.cursors[self.kind].step(by, count);
         self.chosen();
     }
 
     fn settle(&mut self, height: usize) {
-        let count = self.listed();
+        let count = self.rows().len();
         self.cursors[self.kind].settle(count, height);
     }
 

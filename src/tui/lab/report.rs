@@ -14,13 +14,10 @@ pub enum Kind {
     Flip(Flip),
     /// The rule's first match and its last name different letters.
     FirstAndLast,
-    /// No flip: the known rules stand side by side in place of rows.
-    Rules,
 }
 
 impl Kind {
-    pub const ALL: [Kind; 9] = [
-        Kind::Rules,
+    pub const ALL: [Kind; 8] = [
         Kind::Flip(Flip::InvalidToRight),
         Kind::Flip(Flip::InvalidToWrong),
         Kind::Flip(Flip::WrongToRight),
@@ -41,15 +38,11 @@ impl Kind {
             Kind::Flip(Flip::RightToInvalid) => "right -> [invalid]",
             Kind::Flip(Flip::WrongToInvalid) => "wrong -> [invalid]",
             Kind::FirstAndLast => "first and last match differ",
-            Kind::Rules => "rules side by side",
         }
     }
 
     /// The same where there is little room: `!>ok`.
     pub fn short(self) -> String {
-        if self == Kind::Rules {
-            return "rules".to_owned();
-        }
         let label = self.label().replace("[invalid]", "!").replace("right", "ok");
         label.replace("wrong", "x").replace(" -> ", ">")
     }

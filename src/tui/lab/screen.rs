@@ -11,7 +11,6 @@ use crate::tui::keymap::{Action, On};
 use crate::tui::screen::{Hint, Mouse, Needs, Screen};
 use crate::tui::shared::Shared;
 use crate::tui::view::Place;
-use crate::tui::widgets::Input;
 use crate::tui::worker::{Reply, Request};
 
 use super::Lab;
@@ -60,17 +59,9 @@ impl Screen for Lab {
             Action::NextPane => self.next_kind(),
             Action::OpenLab => self.edit(),
             Action::PageText => self.scroll += usize::from(places.text.height.saturating_sub(2)).max(1),
-            Action::Open => match self.rule_in_sight().map(|line| line.rule.clone()) {
-                Some(rule) if rule.is_empty() => {}
-                // The rule at the cursor becomes the typed one.
-                Some(rule) => {
-                    self.input = Input::new(rule);
-                    self.typed_anew(shared);
-                }
-                None => {
-                    shared.open_row(self.row_in_sight());
-                }
-            },
+            Action::Open => {
+                shared.open_row(self.row_in_sight());
+            }
             _ => {}
         }
     }
@@ -115,7 +106,6 @@ impl Screen for Lab {
     fn hear(&mut self, event: &Event, shared: &mut Shared) {
         match event {
             Event::Worker(Reply::Lab { number, report }) => self.take(*number, Arc::clone(report)),
-            Event::Worker(Reply::Bench { number, lines }) if *number == self.number => self.bench = Arc::clone(lines),
             Event::Worker(Reply::Selected(selected)) if selected.is_complete && shared.workspace.is_current() => {
                 // The rows of the view have changed: they are read again.
                 self.number += 1;

@@ -227,7 +227,7 @@ impl Shared {
                 self.workspace.take_selected(Arc::clone(selected));
             }
             Reply::Failed(error) => self.warn(error.clone()),
-            Reply::Completions { .. } | Reply::Counted { .. } | Reply::Lab { .. } | Reply::Bench { .. } => {}
+            Reply::Completions { .. } | Reply::Counted { .. } | Reply::Lab { .. } => {}
         }
     }
 

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::extract::Rule;
-use crate::rescore::bench;
 use crate::trace::Field;
 
 use super::super::lab::{LabReport, Read};
@@ -22,56 +21,7 @@ pub(super) struct LabJob {
     pub next: usize,
 }
 
-/// The known rules beside a typed one, to be laid side by side when the lab has its answer.
-pub(super) struct BenchJob {
-    number: u64,
-    rules: Vec<(String, Rule)>,
-}
-
-impl BenchJob {
-    pub fn of(number: u64, typed: &str, rule: &Rule) -> BenchJob {
-        let mut rules = bench::known();
-        if !typed.trim().is_empty() {
-            rules.push(("yours".to_owned(), rule.clone()));
-        }
-        BenchJob { number, rules }
-    }
-}
-
 impl Worker {
-    /// The rows of the view, and whether each row is one.
-    fn in_view(&self, snapshot: &Snapshot) -> (Vec<u32>, Vec<bool>) {
-        let selected: Vec<u32> = match &self.job {
-            Some(job) if job.filter.fields().is_empty() => job.filter.select(&self.context(snapshot, Some(&job.notes))),
-            // What a text search found is not searched for again.
-            Some(job) => job.found.to_vec(),
-            None => (0..snapshot.rows().len() as u32).collect(),
-        };
-        let mut wanted = vec![false; snapshot.rows().len()];
-        selected.iter().for_each(|row| wanted[*row as usize] = true);
-        (selected, wanted)
-    }
-
-    /// Lays the rules side by side on the rows of the view; false: interrupted, to be done again.
-    pub(super) fn lay_side_by_side(
-        &self,
-        snapshot: &Snapshot,
-        job: &BenchJob,
-        interrupted: &dyn Fn() -> bool,
-        tell: &mut dyn FnMut(Reply),
-    ) -> bool {
-        let (_, wanted) = self.in_view(snapshot);
-        match bench::bench(&snapshot.trace, &job.rules, &|row| wanted[row], interrupted) {
-            Err(error) => tell(Reply::Failed(format!("{error:#}"))),
-            Ok(None) => return false,
-            Ok(Some(lines)) => tell(Reply::Bench {
-                number: job.number,
-                lines: Arc::new(lines),
-            }),
-        }
-        true
-    }
-
     /// Reads the outputs of the view by another rule; false: interrupted, to be gone on with.
     pub(super) fn read_by(
         &self,
@@ -81,7 +31,14 @@ impl Worker {
         tell: &mut dyn FnMut(Reply),
     ) -> bool {
         let rows = snapshot.rows();
-        let (selected, wanted) = self.in_view(snapshot);
+        let selected: Vec<u32> = match &self.job {
+            Some(job) if job.filter.fields().is_empty() => job.filter.select(&self.context(snapshot, Some(&job.notes))),
+            // What a text search found is not searched for again.
+            Some(job) => job.found.to_vec(),
+            None => (0..rows.len() as u32).collect(),
+        };
+        let mut wanted = vec![false; rows.len()];
+        selected.iter().for_each(|row| wanted[*row as usize] = true);
         lab.reads.resize(rows.len(), Read::default());
         let (rule, from) = (&lab.rule, lab.next);
         let (reads, next) = (&mut lab.reads, &mut lab.next);

@@ -19,13 +19,11 @@ use crate::notes::Notes;
 use crate::trace::{Field, Trace};
 
 use super::compare::{Paired, Tallied};
-use crate::rescore::bench::Line;
-
 use super::lab::LabReport;
 use super::reading;
 use super::snapshot::{Report, Snapshot};
 
-use lab::{BenchJob, LabJob};
+use lab::LabJob;
 use order::sort;
 pub use order::{Sort, View};
 pub use reader::{Fetched, Sight, fetch};
@@ -96,11 +94,6 @@ pub enum Reply {
         number: u64,
         report: Arc<LabReport>,
     },
-    /// The known rules and the typed one side by side, on the rows that the lab reads.
-    Bench {
-        number: u64,
-        lines: Arc<Vec<Line>>,
-    },
     Failed(String),
 }
 
@@ -150,7 +143,6 @@ pub struct Worker {
     completion: Option<(String, usize)>,
     count: Option<String>,
     lab: Option<LabJob>,
-    bench: Option<BenchJob>,
     /// Whether rows are added while it works; they are diagnosed here, one after another.
     is_landing: bool,
     rule: Rule,
@@ -208,7 +200,6 @@ impl Worker {
             Request::Complete { text, cursor } => self.completion = Some((text, cursor)),
             Request::Count { filter } => self.count = Some(filter),
             Request::Lab { number, typed, rule } => {
-                self.bench = Some(BenchJob::of(number, &typed, &rule));
                 self.lab = Some(LabJob {
                     number,
                     typed,
@@ -261,12 +252,6 @@ impl Worker {
         if let Some(mut lab) = self.lab.take() {
             if !self.read_by(&snapshot, &mut lab, interrupted, tell) {
                 self.lab = Some(lab);
-            }
-            return true;
-        }
-        if let Some(bench) = self.bench.take() {
-            if !self.lay_side_by_side(&snapshot, &bench, interrupted, tell) {
-                self.bench = Some(bench);
             }
             return true;
         }
