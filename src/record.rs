@@ -20,6 +20,8 @@ pub enum Finish {
     Length,
     /// The engine failed on this request.
     Error,
+    /// The user stopped this answer while it was being written.
+    User,
 }
 
 impl Finish {
@@ -29,11 +31,12 @@ impl Finish {
             Finish::Stop => "stop",
             Finish::Length => "length",
             Finish::Error => "error",
+            Finish::User => "stopped",
         }
     }
 
     pub fn from_name(name: &str) -> Option<Finish> {
-        [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error]
+        [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error, Finish::User]
             .into_iter()
             .find(|finish| finish.name() == name)
     }
@@ -82,7 +85,7 @@ macro_rules! columns {
             doc_id: Option<i64>,
             /// What the sampling began from.
             seed: Option<i64>,
-            /// Why the completion ended: `eos`, `stop`, `length` or `error`.
+            /// Why the completion ended: `eos`, `stop`, `length`, `error`, or `stopped` (by the user).
             finish: Option<Finish>,
             /// Tokens of the prompt.
             prompt_tokens: Option<i64>,

@@ -22,7 +22,6 @@ struct Count {
     name: String,
     is_cloze: bool,
     /// Answers of a question.
-    attempts: usize,
     rows: usize,
     resumed: usize,
     landed: Growing,
@@ -109,7 +108,6 @@ impl Plain {
         self.counts.push(Count {
             name: exam.benchmark.clone(),
             is_cloze: exam.is_cloze,
-            attempts: exam.seeds.len().max(1),
             rows: exam.rows,
             resumed: exam.resumed,
             to_come: ToCome::new(&exam.subjects),
@@ -307,24 +305,21 @@ impl Count {
     /// Questions a second, and tokens a second in and out; averages once the exam is complete.
     fn speed(&self, now: Duration) -> String {
         let last = self.tokens.last();
-        let (questions, tokens) = match self.completed {
+        let (rows, tokens) = match self.completed {
             Some(completed) => {
                 let seconds = completed.as_secs_f64().max(1e-3);
-                let questions = (self.landed.sum.rows() - self.resumed) as f64 / self.attempts as f64;
+                let rows = (self.landed.sum.rows() - self.resumed) as f64;
                 let each = |tokens: u64| tokens as f64 / seconds;
                 (
-                    Some(questions / seconds),
+                    Some(rows / seconds),
                     Some((each(last.tokens_in), each(last.tokens_out))),
                 )
             }
-            None => {
-                let questions = self.pace.rate(now).map(|rows| rows / self.attempts as f64);
-                (questions, self.tokens.rates(now))
-            }
+            None => (self.pace.rate(now), self.tokens.rates(now)),
         };
         let mut text = String::new();
-        if let Some(questions) = questions {
-            text.push_str(&format!(", {} q/s", rate(questions)));
+        if let Some(rows) = rows {
+            text.push_str(&format!(", {} rows/s", rate(rows)));
         }
         if let Some((tokens_in, tokens_out)) = tokens {
             text.push_str(&format!(", {} tok/s in", rate(tokens_in)));
@@ -344,7 +339,6 @@ mod tests {
     fn a_line_counts_attempts_by_question_as_every_table_does() {
         let mut count = Count {
             name: "mmlu_pro".to_owned(),
-            attempts: 5,
             rows: 100,
             ..Count::default()
         };

@@ -143,6 +143,7 @@ pub(super) fn tui_options(look: &Look, filter: Option<String>, command: Option<V
         mouse: !look.no_mouse,
         filter,
         command: command.unwrap_or_default(),
+        saved: crate::filter::NamedFilters::load(),
         ..tui::Options::default()
     }
 }

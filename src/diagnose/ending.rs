@@ -19,7 +19,7 @@ static SPECIAL_TOKEN: LazyLock<Regex> =
 
 pub(super) fn is_cut(text: &str, finish: Option<Finish>) -> bool {
     match finish {
-        Some(finish) => finish == Finish::Length,
+        Some(finish) => matches!(finish, Finish::Length | Finish::User),
         None => looks_cut(text),
     }
 }

@@ -93,7 +93,7 @@ impl Cause {
             Cause::Cut => (
                 "cut",
                 "cut off",
-                "stopped by the token limit; where no finish reason is stored: does not end like a sentence, a \
+                "stopped by the token limit, or by the user; where no finish reason is stored: does not end like a sentence, a \
                  bracket, a formula or a list",
             ),
             Cause::Bold => ("bold", "mark-up before letter", "mark-up between \"is\" and the letter"),

@@ -10,10 +10,11 @@ pub mod remote;
 pub mod scripted;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
@@ -207,11 +208,29 @@ pub struct Lane {
 #[derive(Debug)]
 pub struct Control {
     pub lanes: Vec<Lane>,
+    pub stops: Stops,
+}
+
+/// Answers that are to end where they are, by request and attempt (an index into the request's seeds).
+#[derive(Debug, Clone, Default)]
+pub struct Stops(Arc<Mutex<BTreeSet<(usize, usize)>>>);
+
+impl Stops {
+    /// Lets an answer end at its next token; it is kept as far as it came, with [`Finish::User`].
+    pub fn ask(&self, answer: (usize, usize)) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(answer);
+    }
+
+    /// Whether an answer is to end; it is asked no more then.
+    fn take(&self, answer: (usize, usize)) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&answer)
+    }
 }
 
 impl Control {
     pub fn new(lanes: usize) -> Control {
         Control {
+            stops: Stops::default(),
             lanes: (0..lanes)
                 .map(|_| Lane {
                     paused: AtomicBool::new(false),

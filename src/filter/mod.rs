@@ -8,6 +8,7 @@ mod complete;
 mod derived;
 mod pairs;
 mod parse;
+mod saved;
 mod select;
 mod values;
 
@@ -16,6 +17,7 @@ pub use complete::{Completion, complete};
 pub use derived::Derived;
 pub use pairs::{Fact, Pairs};
 pub use parse::{Mode, State, Word, words};
+pub use saved::NamedFilters;
 pub use select::Context;
 
 use std::collections::HashSet;
@@ -41,7 +43,10 @@ pub const WORDS: &[(&str, &str)] = &[
     ("exam:", "exam begins with: exam:mmlu is not mmlu_pro"),
     ("why:", "cause of the [invalid] row: why:loop,cut"),
     ("flag:", "row flag: flag:truncated"),
-    ("finish:", "how the completion ended: eos stop length error"),
+    (
+        "finish:",
+        "how the completion ended: eos stop length error stopped (by the user)",
+    ),
     ("pick:", "the letter read: pick:C"),
     ("key:", "the gold letter: key:C"),
     ("at:", "attempt: at:1  at:0-2"),

@@ -149,12 +149,13 @@ fn write_series(indexed: &Indexed, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-const FINISHES: [Option<Finish>; 5] = [
+const FINISHES: [Option<Finish>; 6] = [
     None,
     Some(Finish::Eos),
     Some(Finish::Stop),
     Some(Finish::Length),
     Some(Finish::Error),
+    Some(Finish::User),
 ];
 
 fn finish_code(finish: Option<Finish>) -> u8 {

@@ -121,6 +121,8 @@ pub enum Update {
         subject: String,
         tokens: usize,
         text: String,
+        /// What [`crate::engine::Stops`] calls it.
+        asked: (usize, usize),
     },
     Pulse(Pulse),
     /// An exam is complete and its `records.parquet` stands.
@@ -441,6 +443,7 @@ impl<'a, 'w> Run<'a, 'w> {
             subject: question.subject.clone(),
             tokens,
             text,
+            asked: (id, attempt),
         })
     }
 

@@ -52,7 +52,7 @@ impl Kind {
         match self {
             Kind::Error => failed,
             Kind::Empty => is_empty,
-            Kind::Cut => !failed && !is_empty && record.finish == Some(Finish::Length),
+            Kind::Cut => !failed && !is_empty && matches!(record.finish, Some(Finish::Length | Finish::User)),
             Kind::Unreadable => !failed && !is_empty && record.is_invalid(),
         }
     }

@@ -26,6 +26,8 @@ pub struct Canvas<'b, 't> {
     pub theme: &'t Theme,
     /// Whether the keys go here.
     pub focused: bool,
+    /// Columns of the first line that tabs take.
+    tabs: u16,
 }
 
 impl<'b, 't> Canvas<'b, 't> {
@@ -36,7 +38,26 @@ impl<'b, 't> Canvas<'b, 't> {
             area,
             theme,
             focused: false,
+            tabs: 0,
         }
+    }
+
+    /// The same with a first line of which tabs take some columns.
+    #[must_use]
+    pub fn with_tabs(self, tabs: u16) -> Canvas<'b, 't> {
+        Canvas { tabs, ..self }
+    }
+
+    /// The first line, without the tabs.
+    pub fn head(&mut self) -> Canvas<'_, 't> {
+        let area = self.area;
+        let tabs = self.tabs.min(area.width);
+        self.at(Rect {
+            x: area.x + tabs,
+            width: area.width - tabs,
+            height: area.height.min(1),
+            ..area
+        })
     }
 
     /// What of a rectangle lies in this part.
@@ -46,6 +67,7 @@ impl<'b, 't> Canvas<'b, 't> {
             buffer: self.buffer,
             theme: self.theme,
             focused: false,
+            tabs: 0,
         }
     }
 

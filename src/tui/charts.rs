@@ -145,16 +145,16 @@ impl Charts {
     }
 
     fn draw_title(&self, canvas: &mut Canvas, shared: &Shared) {
-        let mut strip = canvas.strip().put(" Charts ", Role::Title);
+        let mut strip = canvas.strip();
         for (at, chart) in charts::ALL.iter().enumerate() {
             let name = format!("{} {}", at + 1, chart.name);
-            strip = strip.dim("  ");
+            strip = strip.dim(if at == 0 { " " } else { "  " });
             strip = match at == self.chart {
                 true => strip.underlined(name, Role::Strong),
                 false => strip.dim(name),
             };
         }
-        canvas.line(0, strip);
+        canvas.head().line(0, strip);
         let order = self.asked.as_ref();
         let exam = order.map(|order| order.exam.clone()).unwrap_or_default();
         let strip = canvas

@@ -58,6 +58,8 @@ pub enum Event {
     Shelf(Vec<Kept>),
     /// Notes were written, or why not.
     Kept(Result<(), String>),
+    /// A filter's name could not be written.
+    FilterUnkept(String),
     /// Time has passed, or there is nothing to tell.
     Tick,
     /// The terminal is gone.
@@ -89,6 +91,8 @@ pub enum Effect {
     Check(Arc<Trace>),
     /// Writes the notes on a trace into the data directory.
     Keep(Arc<Trace>, Arc<Notes>),
+    /// Writes a filter's name into the data directory, or takes it away there.
+    KeepFilter(PathBuf, String, Option<String>),
     /// Pairs the rows of two runs.
     Pair(Arc<Trace>, Arc<Trace>),
     /// Opens another run, to compare with.
@@ -121,6 +125,8 @@ pub enum Tell {
         lane: usize,
         share: u32,
     },
+    /// Ends an answer that is being written, as [`crate::engine::Stops`] calls it.
+    StopAnswer(usize, usize),
     /// Stops the run; everything finished so far is saved.
     StopRun,
 }

@@ -215,6 +215,11 @@ impl Perform for Hands {
                     run.stop.ask();
                 }
             }
+            Tell::StopAnswer(request, attempt) => {
+                if let Some(run) = &self.run {
+                    run.control.stops.ask((request, attempt));
+                }
+            }
             Tell::Pause { lane: at, paused } => {
                 if let Some(lane) = lane(at) {
                     lane.paused.store(paused, Ordering::SeqCst);

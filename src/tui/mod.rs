@@ -50,6 +50,7 @@ use ratatui::DefaultTerminal;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Control;
+use crate::filter::NamedFilters;
 use crate::run::Update;
 use crate::stats::{Interval, Sum};
 use crate::stop::Stop;
@@ -89,6 +90,8 @@ pub struct Options {
     pub has_home: bool,
     /// Where causes and marks of large traces are kept from one session to the next; nowhere if `None`.
     pub cache_dir: Option<PathBuf>,
+    /// Filters with names.
+    pub saved: NamedFilters,
 }
 
 impl Default for Options {
@@ -104,6 +107,7 @@ impl Default for Options {
             place: Place::default(),
             has_home: false,
             cache_dir: None,
+            saved: NamedFilters::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::export::{self, Exists, Target};
 use crate::extract::Rule;
 use crate::files::{self, Kept};
-use crate::filter::Derived;
+use crate::filter::{Derived, NamedFilters};
 use crate::joined::Run;
 use crate::notes::Notes;
 use crate::trace::Trace;
@@ -68,6 +68,10 @@ pub fn perform(effect: Effect, hands: &mut impl Perform) {
             }));
         }
         Effect::Check(trace) => hands.aside(Box::new(move || Event::Checked(crate::check::check_light(&trace)))),
+        Effect::KeepFilter(place, name, filter) => hands.aside(Box::new(move || {
+            let kept = NamedFilters::keep(&place, &name, filter.as_deref());
+            kept.map_or_else(|error| Event::FilterUnkept(format!("{error:#}")), |()| Event::Tick)
+        })),
         Effect::Pair(a, b) => hands.aside(Box::new(move || {
             let paired = Arc::new(Paired::new(a, b));
             let tallied = Arc::new(paired.tally(None));

@@ -55,9 +55,9 @@ fn a_question_that_is_read_stays_open_while_its_file_grows() {
     let mut script = browse(pro(100..104));
     script.keys("jjjjjjj<enter>");
     let before = script.screen();
-    assert!(before.starts_with(" Q101 "), "{before}");
+    assert!(before.contains(" Q101 "), "{before}");
     script.grow(vec![trace(pro(95..120))]).unwrap();
-    assert!(script.screen().starts_with(" Q101 "), "{}", script.screen());
+    assert!(script.screen().contains(" Q101 "), "{}", script.screen());
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn blind_mode_hides_key_and_picks_until_the_reader_has_answered() {
     assert!(screen.contains("  you") && screen.contains("key"), "{screen}");
     assert_eq!(script.kept.clone().unwrap().get(0).unwrap().label, Some('C'));
     script.keys("n");
-    assert!(script.screen().starts_with(" Q101 "), "{}", script.screen());
+    assert!(script.screen().contains(" Q101 "), "{}", script.screen());
     assert!(!script.screen().contains("key "), "the next is hidden again");
     script.keys("b");
     assert!(script.screen().contains("key"), "{}", script.screen());
@@ -426,10 +426,7 @@ fn any_screen_is_printed_as_text() {
         &["open", file, "--print", "--size", "80x24", "--view", view],
     );
     assert!(done, "{text}");
-    assert!(
-        text.starts_with(" Q103 computer science") || text.starts_with(" Q103 · "),
-        "{text}"
-    );
+    assert!(text.starts_with(" Question   Q103 · "), "{text}");
     assert_eq!(text.lines().count(), 24);
     let (done, text) = markbook(folder.path(), &["open", file, "--print", "--view", "rows:3"]);
     assert!(!done && text.contains("known: sort:"), "{text}");

@@ -58,10 +58,7 @@ fn two_runs_open_side_by_side_and_are_never_joined_as_attempts() {
     assert_snapshot!("compare", screen("", LARGE));
     assert_snapshot!("compare_small", screen("", SMALL));
     let browse = screen("<esc>", LARGE);
-    assert!(
-        browse.contains("60 of 60") && browse.contains("12 questions × 5"),
-        "{browse}"
-    );
+    assert!(browse.contains("60 of 60 · 12 questions"), "{browse}");
 }
 
 #[test]
@@ -108,7 +105,7 @@ fn runs_change_places_and_back() {
     let before = script.screen();
     script.keys("X");
     let swapped = script.screen();
-    assert!(swapped.starts_with(" A Qwen-7B"), "{swapped}");
+    assert!(swapped.contains(" A Qwen-7B"), "{swapped}");
     assert!(
         swapped.contains("B ok, A wrong"),
         "the same pairs, seen from the other side: {swapped}"
@@ -124,8 +121,8 @@ fn changed_questions_are_listed_with_what_changed() {
 }
 
 #[test]
-fn texts_are_aligned_folded_and_their_prompts_held_against_each_other() {
-    assert_snapshot!("compare_aligned", screen("=", LARGE));
+fn texts_are_one_with_its_differences_folded_and_their_prompts_held_against_each_other() {
+    assert_snapshot!("compare_difference", screen("=", LARGE));
     // Some pair of the list begins alike.
     let folded = (0..7)
         .map(|down| "j".repeat(down))
@@ -145,10 +142,10 @@ fn texts_are_aligned_folded_and_their_prompts_held_against_each_other() {
 fn a_pair_opens_is_marked_and_comes_back() {
     let mut script = two_runs(LARGE);
     script.keys("jm<enter>");
-    assert!(script.screen().starts_with(" Q1"), "{}", script.screen());
+    assert!(script.screen().contains(" Q1"), "{}", script.screen());
     assert!(script.screen().lines().next().unwrap().contains("· marked"));
     script.keys("<esc>");
-    assert!(script.screen().starts_with(" A Llama-8B"), "{}", script.screen());
+    assert!(script.screen().contains(" A Llama-8B"), "{}", script.screen());
 }
 
 #[test]

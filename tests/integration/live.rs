@@ -410,6 +410,7 @@ fn hostile_text_neither_acts_nor_breaks_the_frame() {
                     subject: hostile.into(),
                     tokens: 40,
                     text: hostile.repeat(30),
+                    asked: (0, 0),
                 },
                 // Nobody has heard of these.
                 Update::Landed {

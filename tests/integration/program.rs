@@ -581,7 +581,7 @@ fn progress_tells_rate_time_left_accuracy_and_invalid() {
     let output = bench.run(&words);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{message}");
-    for part in ["mmlu_pro 30/30", "%", "invalid", "left", "q/s", "tok/s in", " out"] {
+    for part in ["mmlu_pro 30/30", "%", "invalid", "left", "rows/s", "tok/s in", " out"] {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
     assert!(

@@ -169,6 +169,85 @@ fn the_filter_line_completes_and_counts_as_it_is_typed() {
 }
 
 #[test]
+fn a_filter_with_a_name_is_offered_and_becomes_its_words() {
+    let mut script = opened(LARGE);
+    script.keys("iclaw<enter>:save law-inv<enter>");
+    assert!(
+        script.screen().contains("law-inv is invalid cat:law"),
+        "{}",
+        script.screen()
+    );
+    let kept = script.keys("j").screen();
+    script.keys("<esc>/law");
+    assert!(
+        script.screen().contains("law-inv") && script.screen().contains("saved"),
+        "{}",
+        script.screen()
+    );
+    script.keys("<tab><enter>j");
+    assert_eq!(script.screen(), kept);
+    script.keys(":save wrong<enter>");
+    assert!(
+        script.screen().contains("`wrong` cannot name a filter"),
+        "{}",
+        script.screen()
+    );
+    script.keys("<esc>:save law-inv<enter>");
+    assert!(script.screen().contains("law-inv is forgotten"), "{}", script.screen());
+}
+
+#[test]
+fn a_jump_is_gone_back_from_with_its_view_and_its_question() {
+    let mut script = opened(LARGE);
+    let first = script.keys("jjj").screen();
+    assert_eq!(script.keys("G<^o>").screen(), first, "the last row and back");
+    assert_eq!(script.keys("ij<^o>").screen(), first, "another filter and back");
+    let read = script.keys("<enter>").screen();
+    script.keys(":9<enter>");
+    assert_ne!(script.screen(), read);
+    assert_eq!(script.keys("<^o>").screen(), read, "another question and back");
+    let none = script.keys("<^o><^o><^o><^o><^o><^o>").screen();
+    assert!(none.contains("no jump to go back from"), "{none}");
+}
+
+#[test]
+fn the_longest_output_is_four_keys_away() {
+    let screen = screen("jjjschars<enter>", LARGE);
+    let chars = |line: &str| line.split_whitespace().last().unwrap().parse::<usize>();
+    let rows: Vec<&str> = screen.lines().filter(|line| line.contains('│')).collect();
+    let shown: Vec<usize> = rows.iter().filter_map(|line| chars(line).ok()).collect();
+    let current = screen.lines().find(|line| line.contains('▶')).unwrap();
+    assert_eq!(chars(current).unwrap(), *shown.iter().max().unwrap(), "{screen}");
+}
+
+#[test]
+fn tabs_say_where_one_is_and_a_click_goes_there() {
+    let mut script = opened(LARGE);
+    let head = |script: &Script| script.screen().lines().next().unwrap().to_owned();
+    assert!(
+        head(&script).starts_with(" Browse Question Charts Compare Lab "),
+        "{}",
+        head(&script)
+    );
+    let browse = script.screen();
+    script.click(10, 0);
+    assert!(
+        script.screen().contains("h/l attempt") || script.screen().contains(" Q"),
+        "{}",
+        script.screen()
+    );
+    script.click(18, 0);
+    assert!(script.screen().contains("calibration"), "{}", script.screen());
+    script.click(2, 0);
+    assert_eq!(script.screen(), browse);
+    assert!(
+        screen("<enter>", SMALL).starts_with(" Question "),
+        "{}",
+        screen("<enter>", SMALL)
+    );
+}
+
+#[test]
 fn pickers_help_and_export_stand_above_the_screen() {
     assert_snapshot!("category_picker", screen("c", LARGE));
     assert_snapshot!("help", screen("?", LARGE));
@@ -249,7 +328,7 @@ fn clicks_select_filter_and_press() {
     assert!(script.screen().contains("3/57"), "{}", script.screen());
     script.click(60, 6);
     assert!(
-        script.screen().starts_with(" Q2 "),
+        script.screen().contains(" Q2 "),
         "a click on the selected row opens it: {}",
         script.screen()
     );
@@ -381,7 +460,7 @@ fn shared_trace_third_invalid_law_answer_is_nine_keys_away() {
     );
     script.keys("<enter>");
     let open = script.screen();
-    assert!(open.starts_with(" Q876 · law · 3/237"), "{open}");
+    assert!(open.contains(" Q876 · law · 3/237"), "{open}");
     assert!(
         open.contains("━ attempt 2 (0-4) · [invalid]") && open.contains("The carpenter and"),
         "{open}"
@@ -476,7 +555,7 @@ fn landed_rows_open_while_the_run_goes_on() {
     let mut script = at_work(LARGE);
     script.keys("<tab><enter>jj<enter>");
     let screen = script.screen();
-    assert!(screen.starts_with(" Q104 "), "{screen}");
+    assert!(screen.contains(" Q104 "), "{screen}");
     script.keys("<esc>b");
     let screen = script.screen();
     assert!(

@@ -330,6 +330,7 @@ fn sampled(exam: usize, updates: &mut Vec<(f64, Update)>) -> f64 {
                         subject: record.subject.clone(),
                         tokens: *tokens,
                         text,
+                        asked: (0, 0),
                     },
                 ));
             }

@@ -179,8 +179,13 @@ impl Run<'_, '_> {
 
     /// Lets a row draw from its logits, and puts it back among the others or tells its completion.
     fn take_token(&mut self, mut row: Row, logits: &[f32]) -> ControlFlow<()> {
-        let finish = row.advance(logits, self);
-        self.pulse.count_out(row.lane, 1);
+        let is_stopped = self.control.stops.take((row.asked.id, row.attempt));
+        let finish = if is_stopped {
+            Some(Finish::User)
+        } else {
+            row.advance(logits, self)
+        };
+        self.pulse.count_out(row.lane, u64::from(!is_stopped));
         let Some(finish) = finish else {
             // Attempts of one prompt stand side by side, so that they read its keys together.
             self.rows.push(row);

@@ -371,14 +371,14 @@ async fn sampling(model: &Model, served: &mut Served, alone: bool) -> Result<(),
     };
     let mut texts = Vec::new();
     for seed in [42, 42, 43, 44] {
-        let written = model.write(&open(served), &trial, (0, seed), &mut |_, _| {}).await?;
+        let written = model.write(&open(served), &trial, (0, seed), &mut |_, _| false).await?;
         served.thinks |= written.thinks;
         served.fingerprint = written.fingerprint.or(served.fingerprint.take());
         texts.push(written.completion.text);
     }
     let prompt = open(served);
     let write = async |sampling: &Sampling, seed: i64| -> Result<String, Fault> {
-        let written = model.write(&prompt, sampling, (0, seed), &mut |_, _| {}).await?;
+        let written = model.write(&prompt, sampling, (0, seed), &mut |_, _| false).await?;
         Ok(written.completion.text)
     };
     let differ = texts[0] != texts[2] || texts[2] != texts[3];

@@ -22,7 +22,7 @@ use super::replica::{Replica, sum_up};
 use super::units::{Answered, Finished, Scoring, answer};
 use super::{RemoteEngine, Served};
 use crate::engine::{
-    ChatTemplate, Control, Description, Engine, Event, PULSE_REPLICAS, Pulse, Remote, Request, Requests, Watcher,
+    ChatTemplate, Control, Description, Engine, Event, PULSE_REPLICAS, Pulse, Remote, Request, Requests, Stops, Watcher,
 };
 
 /// How often the watcher hears that the loop lives, and of running answers.
@@ -71,6 +71,7 @@ pub(super) struct Desk {
     /// Requests whose first token came, with their server.
     pub begun: RefCell<Vec<(usize, Rc<Request>)>>,
     pub bell: Notify,
+    pub stops: Stops,
 }
 
 /// The loop's state.
@@ -126,7 +127,10 @@ impl Engine for RemoteEngine {
             retries: self.options.retries,
             of_lane: vec![0; control.lanes.len()],
             budget: Budget::new(self.options.price, self.options.most_usd),
-            desk: Rc::default(),
+            desk: Rc::new(Desk {
+                stops: control.stops.clone(),
+                ..Desk::default()
+            }),
             pulse: Pulse::default(),
             remote: Remote::default(),
             told: (0, 0),

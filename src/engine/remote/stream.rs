@@ -56,13 +56,13 @@ impl Model {
         asked
     }
 
-    /// One completion, streamed. `progress` hears each piece and the tokens so far.
+    /// One completion, streamed. `progress` hears each piece and the tokens so far, and says whether to stop.
     pub async fn write(
         &self,
         prompt: &Prompt,
         sampling: &Sampling,
         (attempt, seed): (usize, i64),
-        progress: &mut dyn FnMut(&str, usize),
+        progress: &mut dyn FnMut(&str, usize) -> bool,
     ) -> Result<Written, Fault> {
         let body = self.body(self.sampled(sampling, prompt, seed));
         let url = match prompt {
@@ -91,7 +91,10 @@ impl Model {
                 if stream.take(&piece, &self.client)? {
                     last_token = Instant::now();
                     stream.first_s.get_or_insert_with(|| begun.elapsed().as_secs_f32());
-                    progress(&stream.added, stream.pieces);
+                    if progress(&stream.added, stream.pieces) {
+                        stream.finish = Some(Finish::User.name().to_owned());
+                        return stream.end(self, attempt);
+                    }
                 }
             }
             if chunk.is_none() || stream.is_done {
@@ -175,7 +178,7 @@ impl Stream {
     fn whole(&self, finish: Finish) -> String {
         match (self.thinking.as_str(), self.text.as_str()) {
             ("", text) => text.to_owned(),
-            (thinking, "") if finish == Finish::Length => format!("<think>{thinking}"),
+            (thinking, "") if matches!(finish, Finish::Length | Finish::User) => format!("<think>{thinking}"),
             (thinking, text) => format!("<think>{thinking}</think>{text}"),
         }
     }
@@ -184,6 +187,7 @@ impl Stream {
     fn finish(&self) -> Result<Finish, Fault> {
         match self.finish.as_deref() {
             Some("length") => Ok(Finish::Length),
+            Some("stopped") => Ok(Finish::User),
             Some("eos" | "eos_token") => Ok(Finish::Eos),
             // Most servers do not tell a stop text from the model's own end.
             Some("stop" | "stop_sequence") => Ok(Finish::Stop),

@@ -109,6 +109,7 @@ pub async fn answer(model: &Model, (unit, replica): (Unit, usize), scoring: Scor
                     desk.begun.borrow_mut().push((replica, Rc::clone(&request)));
                     desk.bell.notify_one();
                 }
+                desk.stops.take((request.id, unit.attempt))
             };
             let seed = seeds.get(unit.attempt).copied().unwrap_or_default();
             let written = model.write(&request.prompt, sampling, (unit.attempt, seed), &mut progress);

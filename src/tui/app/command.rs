@@ -1,6 +1,6 @@
 //! The `:` line: jump, category, sort, export, quit; and the list of keys.
 
-use crate::tui::keymap::{self, Action};
+use crate::tui::keymap::{self, Action, On};
 use crate::tui::panes::categories::quoted;
 use crate::tui::panes::export::Dialog;
 use crate::tui::panes::picker::{Entry, Kind, Picker};
@@ -10,11 +10,12 @@ use crate::tui::worker::Sort;
 use super::App;
 
 /// Words that begin a command, with what follows them.
-const COMMANDS: [(&str, &str); 15] = [
+const COMMANDS: [(&str, &str); 16] = [
     ("sort", "COLUMN"),
     ("export", "FILE"),
     ("compare", "FILE"),
     ("filter", "WORDS"),
+    ("save", "NAME"),
     ("note", ""),
     ("lab", "RULE"),
     ("adopt", ""),
@@ -55,7 +56,8 @@ impl App {
             "q" | "quit" => self.quit(),
             "help" => self.open_help(),
             "all" => shared.show_filter(String::new()),
-            "filter" => shared.show_filter(rest.to_owned()),
+            "filter" => shared.show_filter(shared.saved.by_name.get(rest).map_or(rest, String::as_str).to_owned()),
+            "save" => shared.save_filter(rest),
             "sort" => match Sort::ALL.iter().find(|(_, name, _)| *name == rest) {
                 Some((sort, ..)) => shared.choose(Choice::Sort(*sort)),
                 None => {
@@ -77,6 +79,7 @@ impl App {
     /// `123`: a row; `886.1`: a question's attempt; `law`: a category.
     fn jump(&mut self, text: &str) {
         let (screen, shared) = self.top();
+        shared.workspace.note_jump(screen.on() == On::Question);
         if let Ok(number) = text.parse::<usize>() {
             let count = shared.workspace.selected.rows.len();
             screen.go_to(number.saturating_sub(1).min(count.saturating_sub(1)), shared);
@@ -174,6 +177,10 @@ impl Shared {
             let names = Sort::ALL.iter().map(|(_, name, _)| *name);
             let fitting = names.filter(|name| name.starts_with(column));
             return fitting.map(|name| format!("sort {name}")).collect();
+        }
+        if let Some(name) = typed.strip_prefix("filter ") {
+            let names = self.saved.by_name.keys().filter(|known| known.starts_with(name));
+            return names.map(|name| format!("filter {name}")).collect();
         }
         let fitting = COMMANDS.iter().filter(|(name, _)| name.starts_with(typed));
         let blank = |rest: &str| if rest.is_empty() { "" } else { " " };

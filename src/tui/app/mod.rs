@@ -2,6 +2,7 @@
 
 mod command;
 mod footer;
+mod tabs;
 mod view;
 
 use std::time::Duration;
@@ -64,6 +65,7 @@ impl App {
 
     fn new(theme: Theme, size: (u16, u16), options: &Options, first: Box<dyn Screen>) -> App {
         let mut shared = Shared::new(theme, size);
+        shared.saved.clone_from(&options.saved);
         shared.session.reopen.clone_from(&options.command);
         shared.session.has_home = options.has_home;
         shared.session.is_following = options.follow;
@@ -237,6 +239,11 @@ impl App {
     fn act(&mut self, action: Action, key: &str) {
         let (screen, shared) = self.top();
         let row = screen.row(shared);
+        if screen.on() == On::Browse && matches!(action, Action::First | Action::Last | Action::NextMark | Action::Open)
+            || screen.on() == On::Question && matches!(action, Action::NextMark)
+        {
+            shared.workspace.note_jump(screen.on() == On::Question);
+        }
         match action {
             Action::Filter => FilterLine::open(shared),
             Action::Invalid => shared.toggle_outcome("invalid"),
@@ -248,6 +255,7 @@ impl App {
             Action::Command => shared.go(Next::Open(Box::<CommandLine>::default())),
             Action::Undo => shared.step_history(true),
             Action::Redo => shared.step_history(false),
+            Action::JumpBack => self.jump_back(),
             Action::Export => Dialog::open(shared, screen.pairs()),
             Action::Quit if shared.depth > 1 => self.back(),
             Action::Quit if screen.on() == On::Exam && screen.back(shared) => {}
@@ -285,6 +293,34 @@ impl App {
         let (screen, shared) = self.top();
         if !screen.back(shared) && shared.find.take().is_none() {
             self.pop();
+        }
+    }
+
+    /// `^o`: to where the last jump began, in the view that was shown then.
+    fn jump_back(&mut self) {
+        let is_open = self.screen().on() == On::Question;
+        let workspace = &mut self.shared.workspace;
+        let Some(jump) = workspace.jump_back(is_open) else {
+            return self.shared.say("no jump to go back from");
+        };
+        let is_same = workspace.view == jump.view;
+        if !is_same {
+            let before = workspace.view.clone();
+            let request = workspace.come_back(jump.view, Some((jump.row, jump.cursor)));
+            workspace.keep(before);
+            self.shared.ask(request);
+        }
+        let keeps = |on: On| on == On::Browse || on == On::Question && jump.is_open && is_same;
+        while self.screens.len() > 1 && !keeps(self.screen().on()) {
+            self.pop();
+        }
+        if let Some(at) = self.shared.workspace.place(jump.row).filter(|_| is_same) {
+            let (screen, shared) = self.top();
+            screen.go_to(at, shared);
+            shared.workspace.cursor.top = (at + jump.cursor.top).saturating_sub(jump.cursor.at);
+            if jump.is_open && screen.on() == On::Browse {
+                shared.open_question();
+            }
         }
     }
 
@@ -332,6 +368,8 @@ impl App {
         } else if mouse == Mouse::Click && footer::place(self.shared.area).contains(at) {
             let key = self.key_at(at.x).filter(|_| self.shared.notice.is_none());
             key.map(|key| self.press(key));
+        } else if mouse == Mouse::Click && at.y == 0 {
+            self.click_tab(at.x);
         } else {
             let (screen, shared) = self.top();
             screen.mouse(at, mouse, shared);
@@ -369,6 +407,8 @@ impl App {
             return;
         }
         let screen = self.screen();
+        let tabs = self.draw_tabs(&mut canvas);
+        canvas = canvas.with_tabs(tabs);
         screen.draw(&mut canvas, &self.shared);
         self.draw_footer(&mut canvas.at(footer::place(area)));
         if let Some(overlay) = &self.overlay {

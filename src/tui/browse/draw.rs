@@ -1,5 +1,7 @@
 //! Browse on the terminal.
 
+use std::time::Duration;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::stats::{Interval, Sum, percent};
@@ -15,11 +17,14 @@ use crate::tui::worker::Sort;
 
 use super::Browse;
 
+/// What took longer is told.
+const SLOW: Duration = Duration::from_millis(100);
+
 impl Browse {
     pub(super) fn draw_all(&self, canvas: &mut Canvas, shared: &Shared) {
         let area = canvas.area();
         let (places, room) = (super::places(area, shared), Room::of(area));
-        draw_title(&mut canvas.at(places.title), room, shared);
+        draw_title(&mut canvas.head(), room, shared);
         draw_filter(&mut canvas.at(places.filter), room, shared);
         let workspace = &shared.workspace;
         let focus = self.focus;
@@ -61,7 +66,8 @@ fn draw_title(canvas: &mut Canvas, room: Room, shared: &Shared) {
         canvas.line(0, canvas.strip().put(text, Role::Warning));
         return;
     }
-    let end = score(canvas.strip(), &snapshot.all, room);
+    // Beside the tabs there is no room to say what kind of interval it is; the pane of categories says it.
+    let end = score(canvas.strip(), &snapshot.all, (room, canvas.width() >= 100));
     let badge = badge(shared, room);
     let rest = canvas.width().saturating_sub(end.width() + badge.width() + 3);
     let strip = canvas
@@ -71,7 +77,12 @@ fn draw_title(canvas: &mut Canvas, room: Room, shared: &Shared) {
         .put(badge, Role::Warning)
         .text(" ");
     let rest = canvas.width().saturating_sub(end.width() + strip.width() + 2);
-    let facts = format!(" · {}", facts(snapshot, room));
+    let mut facts = facts(snapshot, room);
+    let kept = usize::from(snapshot.trace.rule.is_some());
+    while facts.len() > kept && facts.iter().map(|fact| fact.width() + 3).sum::<usize>() > rest {
+        facts.pop();
+    }
+    let facts: String = facts.iter().map(|fact| format!(" · {fact}")).collect();
     canvas.line(0, strip.foreign(&facts, rest, Role::Dim));
     canvas.right(0, end);
 }
@@ -136,7 +147,7 @@ fn shown(shared: &Shared, snapshot: &Snapshot, room: Room) -> String {
     if !selected.is_complete && selected.searched > 0 {
         let share = selected.searched * 100 / snapshot.rows().len().max(1);
         text.push_str(&format!(" · searching {share}%"));
-    } else if shared.shows_time() && shared.workspace.is_current() && room != Room::Tiny {
+    } else if shared.shows_time() && shared.workspace.is_current() && room != Room::Tiny && selected.took >= SLOW {
         text.push_str(&format!(" · {} ms", selected.took.as_millis()));
     }
     text
@@ -151,7 +162,7 @@ fn title(trace: &Trace) -> String {
 }
 
 /// Accuracy with its interval, and the share of invalid rows; exams have each their own accuracy, and none together.
-fn score<'t>(strip: Strip<'t>, all: &Report, room: Room) -> Strip<'t> {
+fn score<'t>(strip: Strip<'t>, all: &Report, room: (Room, bool)) -> Strip<'t> {
     let strip = match all.one_exam() {
         Some(one) => strip
             .put(format!("correct {}%", percent(one.accuracy())), Role::Correct)
@@ -167,23 +178,29 @@ fn score<'t>(strip: Strip<'t>, all: &Report, room: Room) -> Strip<'t> {
 }
 
 /// An accuracy's interval where there is room for it.
-fn brackets(sum: &Sum, room: Room) -> String {
+fn brackets(sum: &Sum, (room, names_kind): (Room, bool)) -> String {
     let limits = sum.interval().filter(|_| room == Room::Wide).map(Interval::limits);
     limits.map_or_else(String::new, |(low, high)| {
-        let kind = if sum.has_repeats() { " by question" } else { "" };
+        let kind = if sum.has_repeats() && names_kind {
+            " by question"
+        } else {
+            ""
+        };
         format!(" [{}, {}]{kind}", percent(Some(low)), percent(Some(high)))
     })
 }
 
-/// Rows, questions, exam and rule of a trace.
-fn facts(snapshot: &Snapshot, room: Room) -> String {
+/// Rule, rows, questions and exam of a trace, the most telling first.
+fn facts(snapshot: &Snapshot, room: Room) -> Vec<String> {
     let (all, total) = (&snapshot.all, &snapshot.all.total);
     let is_wide = room == Room::Wide;
-    let mut parts = vec![if is_wide {
+    let rule = snapshot.trace.rule.iter().map(|rule| format!("rule {rule}"));
+    let mut parts: Vec<String> = rule.collect();
+    parts.push(if is_wide {
         count(total.rows(), "row")
     } else {
         thousands(total.rows())
-    }];
+    });
     if total.has_repeats() && is_wide {
         let per = total.rows() as f64 / total.questions().max(1) as f64;
         let digits = usize::from((per - per.round()).abs() >= 0.01);
@@ -195,8 +212,5 @@ fn facts(snapshot: &Snapshot, room: Room) -> String {
     {
         parts.push(exam.to_string());
     }
-    if let Some(rule) = &snapshot.trace.rule {
-        parts.push(format!("rule {rule}"));
-    }
-    parts.join(" · ")
+    parts
 }

@@ -6,7 +6,7 @@ use crate::compare::Pairing;
 use crate::record::{Record, letter};
 use crate::text::{count, thousands};
 use crate::tui::canvas::Canvas;
-use crate::tui::passage::Laid;
+use crate::tui::passage::{Laid, Passage};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widgets::Cursor;
 
@@ -93,19 +93,23 @@ fn wording(a: &Record, b: &Record, width: usize, theme: &Theme) -> Vec<Laid> {
 }
 
 fn marked(lead: &str, a: &str, b: &str, width: usize, theme: &Theme) -> Vec<Laid> {
-    let mut passage = crate::tui::passage::Passage::default();
+    let mut passage = Passage::default();
     passage.say(lead.to_owned(), Role::Strong);
     for hunk in hunks(a, b) {
-        let (own, other) = (&a[hunk.a], &b[hunk.b]);
         if hunk.is_equal {
-            passage.say(own.to_owned(), Role::Plain);
-            continue;
-        }
-        for (sign, text) in [("-", own), ("+", other)] {
-            if !text.trim().is_empty() {
-                passage.say(format!("[{sign}{}{sign}] ", text.trim()), Role::Strong);
-            }
+            passage.say(a[hunk.a].to_owned(), Role::Plain);
+        } else {
+            say_change(&mut passage, &a[hunk.a], &b[hunk.b]);
         }
     }
     passage.lay(width, theme.ascii)
+}
+
+/// `[-only in A-] [+only in B+] `.
+pub(super) fn say_change(passage: &mut Passage, a: &str, b: &str) {
+    for (sign, text) in [("-", a), ("+", b)] {
+        if !text.trim().is_empty() {
+            passage.say(format!("[{sign}{}{sign}] ", text.trim()), Role::Strong);
+        }
+    }
 }

@@ -33,7 +33,24 @@ pub fn hunks(a: &str, b: &str) -> Vec<Hunk> {
             .map(|(x, y)| (begin + x, begin + y)),
     );
     pairs.extend((0..end).map(|at| (words_a.len() - end + at, words_b.len() - end + at)));
-    joined((a, &words_a), (b, &words_b), &pairs)
+    tidy(joined((a, &words_a), (b, &words_b), &pairs))
+}
+
+/// A few equal words between two longer changes belong to one change: confetti of `the` and `is` tells nothing.
+fn tidy(hunks: Vec<Hunk>) -> Vec<Hunk> {
+    let size = |hunk: &Hunk| hunk.a.len().max(hunk.b.len());
+    let mut tidied: Vec<Hunk> = Vec::new();
+    for (at, hunk) in hunks.iter().enumerate() {
+        let is_short = |other: Option<&Hunk>| other.is_some_and(|other| !other.is_equal && size(hunk) <= size(other));
+        let is_lost = hunk.is_equal && is_short(tidied.last()) && is_short(hunks.get(at + 1));
+        match tidied.last_mut() {
+            Some(last) if is_lost || (!last.is_equal && !hunk.is_equal) => {
+                (last.a.end, last.b.end) = (hunk.a.end, hunk.b.end);
+            }
+            _ => tidied.push(hunk.clone()),
+        }
+    }
+    tidied
 }
 
 /// Words with the white space after them.

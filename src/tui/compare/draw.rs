@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::Rect;
+use unicode_width::UnicodeWidthStr;
 
 use crate::compare::{Difference, Quadrant};
 use crate::record::Record;
@@ -22,86 +23,22 @@ use crate::tui::widgets::Extent;
 use crate::tui::workspace::Workspace;
 
 use super::Compare;
-
-/// Where the parts of the screen stand; empty rectangles for those out of sight.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Places {
-    pub title: Rect,
-    pub paired: Rect,
-    pub categories: Rect,
-    pub list: Rect,
-    pub a: Rect,
-    pub b: Rect,
-}
-
-impl Places {
-    /// The layout for so many categories.
-    fn of(area: Rect, side: Side, categories: usize) -> Places {
-        let room = Room::of(area);
-        if room == Room::Wide {
-            // A head and a scale stand above the categories.
-            let top = (categories as u16 + 2).min(area.height * 9 / 20).max(11);
-            let [title, top, list, texts, _] = Layout::vertical([
-                Constraint::Length(1),
-                Constraint::Length(top),
-                Constraint::Length((area.height / 5).max(8)),
-                Constraint::Min(4),
-                Constraint::Length(1),
-            ])
-            .areas(area);
-            let [paired, categories] = Layout::horizontal([Constraint::Length(40), Constraint::Min(30)]).areas(top);
-            let [a, b] = Layout::horizontal([Constraint::Ratio(1, 2); 2]).areas(texts);
-            return Places {
-                title,
-                paired,
-                categories,
-                list,
-                a,
-                b,
-            };
-        }
-        let tall = if room == Room::Tiny { 0 } else { area.height / 2 };
-        let [title, paired, list, text, _] = Layout::vertical([
-            Constraint::Length(1),
-            Constraint::Length(1),
-            Constraint::Min(3),
-            Constraint::Length(tall),
-            Constraint::Length(1),
-        ])
-        .areas(area);
-        let (a, b) = match side {
-            Side::A => (text, Rect::default()),
-            Side::B => (Rect::default(), text),
-        };
-        Places {
-            title,
-            paired,
-            list,
-            a,
-            b,
-            ..Places::default()
-        }
-    }
-
-    /// Lines of pairs that fit into the list.
-    pub fn listed(&self) -> usize {
-        usize::from(self.list.height.saturating_sub(2)).max(1)
-    }
-
-    pub fn text(&self, side: Side) -> Rect {
-        if side == Side::A { self.a } else { self.b }
-    }
-}
+use super::places::Places;
 
 impl Compare {
     pub(super) fn places(&self, area: Rect) -> Places {
-        Places::of(area, self.side, self.tallied.comparison.categories.len())
+        let places = Places::of(area, self.side, self.tallied.comparison.categories.len());
+        if self.reading.is_together() {
+            places.joined()
+        } else {
+            places
+        }
     }
 
     pub(super) fn draw_all(&self, canvas: &mut Canvas, around: &Around) {
         let area = canvas.area();
         let (places, workspace) = (self.places(area), around.workspace);
-        self.draw_title(&mut canvas.at(places.title), workspace);
+        self.draw_title(&mut canvas.head(), workspace);
         if Room::of(area) == Room::Wide {
             self.draw_paired(&mut canvas.at(places.paired));
             let mut categories = canvas.at(places.categories).focus(self.reads_categories);
@@ -121,13 +58,13 @@ impl Compare {
     }
 
     fn draw_title(&self, canvas: &mut Canvas, workspace: &Workspace) {
-        let is_wide = canvas.width() >= 100;
+        let width = canvas.width();
+        let (is_wide, room) = (width >= 80, if width >= 100 { 26 } else { 16 });
         let (a, b) = self.names();
-        let room = if is_wide { 26 } else { 16 };
         let [share_a, share_b] = [0, 1].map(|side| self.tallied.accuracy(side));
         let pairs = thousands(self.tallied.comparison.overall.counts.pairs());
         let changed = self.tallied.changed.len();
-        let mut strip = canvas
+        let strip = canvas
             .strip()
             .put(" A ", Role::Key)
             .foreign(a, room, Role::Title)
@@ -135,22 +72,31 @@ impl Compare {
             .put(if is_wide { "   B " } else { "  B " }, Role::Key)
             .foreign(b, room, Role::Title)
             .strong(format!(" {share_b}"));
-        strip = strip.dim(if is_wide {
-            format!("   paired {pairs} of {}", thousands(self.paired.a.rows.len()))
-        } else {
-            format!("  paired {pairs}  changed {}", thousands(changed))
+        let mut strip = strip.dim(match (is_wide, width) {
+            (_, 100..) => format!("   paired {pairs} of {}", thousands(self.paired.a.rows.len())),
+            (true, _) => format!("   paired {pairs}"),
+            (false, _) => format!("  paired {pairs}  changed {}", thousands(changed)),
         });
-        if is_wide && !workspace.filter.is_empty() {
-            let filter = one_line(&workspace.view.filter, 30, canvas.theme.ascii);
+        let text = match (changed, self.paired.pairing.is_suspicious()) {
+            _ if !is_wide => String::new(),
+            (_, true) => "the ids agree, no question does ".to_owned(),
+            (0, _) => String::new(),
+            (many, _) => {
+                let whole = format!("{} changed: x ", count(many, "question"));
+                let fits = strip.width() + whole.width() <= width;
+                if fits {
+                    whole
+                } else {
+                    format!("{} changed: x ", thousands(many))
+                }
+            }
+        };
+        let rest = width.saturating_sub(strip.width() + text.width() + 8);
+        if is_wide && rest >= 8 && !workspace.filter.is_empty() {
+            let filter = one_line(&workspace.view.filter, rest.min(30), canvas.theme.ascii);
             strip = strip.strong(format!(" in «{filter}»"));
         }
         canvas.line(0, strip);
-        let text = match (changed, self.paired.pairing.is_suspicious()) {
-            _ if !is_wide => return,
-            (_, true) => "the ids agree, no question does ".to_owned(),
-            (0, _) => return,
-            (many, _) => format!("{} changed: x ", count(many, "question")),
-        };
         canvas.right(0, canvas.strip().put(text, Role::Warning));
     }
 
@@ -215,6 +161,7 @@ impl Compare {
         lines.push(format!("{test} {z}  {}", chance(p, log10_p)));
         let pairs = overall.counts.pairs().max(1);
         lines.push(match (comparison.decision.at, comparison.decision.needed) {
+            (Some(at), _) if at * 100 < pairs => format!("settled after {}", count(at, "pair")),
             (Some(at), _) => format!("settled since {:.0}% of the pairs", at as f64 * 100.0 / pairs as f64),
             (None, Some(needed)) => format!("not settled: needs about {}", count(needed, "pair")),
             (None, None) => "not settled".to_owned(),
@@ -332,7 +279,9 @@ impl Compare {
         let records = pair.map(|(x, y)| [around.workspace.record(x), self.record_of_b(y)]);
         let laid_out = self.lay_pair(places, around);
         for side in [Side::A, Side::B] {
-            let mut place = canvas.at(places.text(side)).focus(pair.is_some() && side == self.side);
+            let mut place = canvas
+                .at(places.text(side))
+                .focus(pair.is_some() && (side == self.side || self.reading.is_together()));
             if place.is_empty() {
                 continue;
             }
@@ -363,25 +312,27 @@ impl Compare {
         }
     }
 
-    /// `A · F ✓ · 276 chars`, and the other's pick for screens that show one text.
+    /// `A · F ✓ · 276 chars`, and the other's pick for screens that show one text; of both as one what is whose.
     fn text_title(&self, side: Side, record: &Record, (other, theme): (Other, &Theme)) -> (String, String) {
         let (said, _) = verdict(record, theme);
-        let what = if self.reading.prompts {
-            format!("prompt, {}", count(record.prompt.chars().count(), "char"))
-        } else {
-            count(record.reasoning_chars.max(0) as usize, "char")
-        };
-        let how = match (self.reading.prompts, self.reading.is_aligned) {
-            (true, _) => " · difference",
-            (false, true) => " · aligned",
-            (false, false) => "",
-        };
+        if self.reading.is_together() {
+            let other = match other {
+                Some(Ok(other)) => verdict(other, theme).0,
+                _ => String::new(),
+            };
+            let what = if self.reading.prompts { "prompts" } else { "outputs" };
+            return (
+                format!("A {said}, B {other} · {what}: [-only A-] [+only B+]"),
+                String::new(),
+            );
+        }
+        let what = count(record.reasoning_chars.max(0) as usize, "char");
         let key = if side == Side::A { "l" } else { "h" };
         let hint = match other {
             Some(Ok(other)) => format!(" ({key}: {})", one_line(&other.pick, 9, false)),
             _ => String::new(),
         };
-        (format!("{side:?} · {said} · {what}{how}"), hint)
+        (format!("{side:?} · {said} · {what}"), hint)
     }
 
     /// Both texts of the pair under the cursor as lines, with where each begins by itself.
@@ -389,8 +340,8 @@ impl Compare {
         let (x, y) = self.pair_in_sight()?;
         let a = around.workspace.record(x)?.as_deref().ok()?;
         let b = self.record_of_b(y)?.as_deref().ok()?;
-        let place = if places.a.height > 0 { places.a } else { places.b };
-        let size = text_room(place);
+        let rooms = [places.a, places.b].into_iter().filter(|place| !place.is_empty());
+        let size = rooms.map(text_room).min()?;
         let rules = (&around.workspace.rule, &self.rule_of_b);
         Some(self.reading.lay((a, b), rules, size, around))
     }

@@ -3,6 +3,7 @@
 mod changed;
 mod diff;
 mod draw;
+mod places;
 mod screen;
 mod tally;
 mod texts;

@@ -19,7 +19,7 @@ use crate::tui::widgets::Extent;
 use crate::tui::worker::Reply;
 
 use super::changed::Changed;
-use super::draw::Places;
+use super::places::Places;
 use super::{Compare, Listed, Paired, Tallied};
 
 impl Compare {
@@ -92,6 +92,11 @@ impl Compare {
         Some(std::mem::take(&mut both[self.side as usize]))
     }
 
+    /// The side whose pane the keys scroll.
+    fn shown_side(&self) -> Side {
+        if self.reading.is_together() { Side::A } else { self.side }
+    }
+
     /// Moves the first line in sight of the text in focus.
     fn scroll(&mut self, places: &Places, shared: &Shared, to: impl FnOnce(Extent, usize) -> usize) {
         let Some((lines, from)) = self.laid_side(places, shared) else {
@@ -99,7 +104,7 @@ impl Compare {
         };
         let extent = Extent {
             lines: lines.len(),
-            height: usize::from(places.text(self.side).height.saturating_sub(1)),
+            height: usize::from(places.text(self.shown_side()).height.saturating_sub(1)),
         };
         let now = self.reading.scroll(self.side).unwrap_or(from).min(extent.last());
         self.reading.scroll_to(self.side, to(extent, now));

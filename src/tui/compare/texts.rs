@@ -1,4 +1,4 @@
-//! The two texts of a pair: as they are, aligned word by word, or their prompts.
+//! The two texts of a pair: as they are, as one with its differences, or their prompts.
 
 use crate::extract::Rule;
 use crate::record::Record;
@@ -8,9 +8,11 @@ use crate::tui::panes::output;
 use crate::tui::passage::{Laid, Passage};
 use crate::tui::reading::Reading as Read;
 use crate::tui::shelf::Side;
+use crate::tui::strip::Strip;
 use crate::tui::theme::{Role, Theme};
 
-use super::diff::{Hunk, common_beginning, hunks};
+use super::changed::say_change;
+use super::diff::{common_beginning, hunks};
 
 /// Characters that two texts must share at their beginning for that to be folded.
 const SHARED: usize = 40;
@@ -18,9 +20,9 @@ const SHARED: usize = 40;
 /// How the texts are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// The same words stand on the same line, what differs is lit.
+    /// One text of both, with what only one of them has in brackets.
     pub is_aligned: bool,
-    /// What is equal is left out of B.
+    /// What is equal is left out of B, or its middle folded.
     pub folds: bool,
     /// The prompts instead of the outputs.
     pub prompts: bool,
@@ -55,7 +57,7 @@ impl Reading {
         self.scrolls[side as usize]
     }
 
-    /// Scrolls one text, or both where they are aligned.
+    /// Scrolls one text, or both where they are one.
     pub fn scroll_to(&mut self, side: Side, line: usize) {
         if self.is_together() {
             self.scrolls = [Some(line); 2];
@@ -83,13 +85,18 @@ impl Reading {
             width: size.0,
             theme,
         };
-        if self.prompts {
-            return page.prompts(&a.prompt, &b.prompt).map(|lines| (lines, 0));
+        if a.logprobs.is_some() && !self.prompts {
+            let scores = |record| output::scores(record, size.0.saturating_sub(22).min(40), theme);
+            let [a, b] = [a, b].map(|record| scores(record).into_iter().map(Strip::laid).collect::<Vec<_>>());
+            let both = || [a.clone(), vec![Laid::default()], b.clone()].concat();
+            return if self.is_aligned { [both(), both()] } else { [a, b] }.map(|lines| (lines, 0));
         }
-        if self.is_aligned {
-            return page
-                .aligned(&a.reasoning, &b.reasoning, "outputs")
-                .map(|lines| (lines, 0));
+        if self.is_together() {
+            let lines = match self.prompts {
+                true => page.prompts(&a.prompt, &b.prompt),
+                false => page.difference(&a.reasoning, &b.reasoning, "outputs"),
+            };
+            return [(lines.clone(), 0), (lines, 0)];
         }
         let view = output::View {
             size,
@@ -147,51 +154,49 @@ struct Page<'a> {
 
 impl Page<'_> {
     /// How the prompts differ, as far as they are known.
-    fn prompts(&self, a: &str, b: &str) -> [Vec<Laid>; 2] {
-        let text = match (a.is_empty(), b.is_empty()) {
-            (false, false) => return self.aligned(a, b, "prompts"),
+    fn prompts(&self, a: &str, b: &str) -> Vec<Laid> {
+        self.mark(match (a.is_empty(), b.is_empty()) {
+            (false, false) => return self.difference(a, b, "prompts"),
             (true, true) => "neither file stores the prompt",
             (true, false) => "the file of A stores no prompt",
             (false, true) => "the file of B stores no prompt",
-        };
-        [self.mark(text, Role::Strong), self.mark(text, Role::Strong)]
+        })
     }
 
-    fn mark(&self, text: &str, role: Role) -> Vec<Laid> {
-        Passage::remarked(text, role).lay(self.width, self.theme.ascii)
+    fn mark(&self, text: &str) -> Vec<Laid> {
+        Passage::remarked(text, Role::Strong).lay(self.width, self.theme.ascii)
     }
 
-    /// Both texts with equal words on equal lines.
-    fn aligned(&self, a: &str, b: &str, what: &str) -> [Vec<Laid>; 2] {
-        let mut sides: [Vec<Laid>; 2] = [Vec::new(), Vec::new()];
-        let hunks = hunks(a, b);
-        if hunks.iter().all(|hunk| hunk.is_equal) {
-            let text = format!("the {what} are the same, {}", count(a.chars().count(), "char"));
-            let mark = self.mark(&text, Role::Strong);
-            sides.iter_mut().for_each(|side| side.extend(mark.clone()));
+    /// One text: what both have, with what only A or only B has in brackets in its place.
+    fn difference(&self, a: &str, b: &str, what: &str) -> Vec<Laid> {
+        if a == b {
+            return self.mark(&format!(
+                "the {what} are the same, {}",
+                count(a.chars().count(), "char")
+            ));
         }
-        for hunk in &hunks {
-            let laid = [(a, &hunk.a), (b, &hunk.b)].map(|(text, range)| self.hunk(hunk, &text[range.clone()]));
-            let tall = laid.iter().map(Vec::len).max().unwrap_or(0);
-            for (side, mut lines) in sides.iter_mut().zip(laid) {
-                lines.resize(tall, Laid::default());
-                side.extend(lines);
+        let mut passage = Passage::default();
+        for hunk in hunks(a, b) {
+            match hunk.is_equal {
+                true => self.say_equal(&mut passage, &a[hunk.a]),
+                false => say_change(&mut passage, &a[hunk.a], &b[hunk.b]),
             }
         }
-        sides
+        passage.lay(self.width, self.theme.ascii)
     }
 
-    fn hunk(&self, hunk: &Hunk, text: &str) -> Vec<Laid> {
-        if text.is_empty() {
-            return self.mark(if self.theme.ascii { "-" } else { "∅" }, Role::Mark);
+    /// What both texts have; the middle of a long stretch is folded.
+    fn say_equal(&self, passage: &mut Passage, text: &str) {
+        let chars = text.chars().count();
+        if !self.folds || chars < 6 * SHARED {
+            return passage.say(text.to_owned(), Role::Plain);
         }
-        let role = if hunk.is_equal { Role::Dim } else { Role::Strong };
-        let mut lines = self.mark(text.trim_end(), role);
-        if hunk.is_equal && self.folds && lines.len() > 3 {
-            let left_out = count(lines.len() - 2, "equal line");
-            let text = format!("{} {left_out} (z)", self.theme.dots());
-            lines.splice(1..lines.len() - 1, self.mark(&text, Role::Mark));
-        }
-        lines
+        let byte = |at: usize| text.char_indices().nth(at).map_or(text.len(), |(byte, _)| byte);
+        let (head, tail) = (byte(2 * SHARED), byte(chars - 2 * SHARED));
+        let dots = self.theme.dots();
+        let mark = format!(" {dots} {} the same (z) {dots} ", count(chars - 4 * SHARED, "char"));
+        passage.say(text[..head].to_owned(), Role::Plain);
+        passage.say(mark, Role::Mark);
+        passage.say(text[tail..].to_owned(), Role::Plain);
     }
 }

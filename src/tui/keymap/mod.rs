@@ -69,6 +69,8 @@ pub enum Action {
     FindPrevious,
     Help,
     Command,
+    /// To where the last jump began.
+    JumpBack,
     Undo,
     Redo,
     CopyOutput,
@@ -110,6 +112,8 @@ pub enum Action {
     Changed,
     Follow,
     Pause,
+    /// Ends one answer that is being written.
+    StopAnswer,
     Less,
     More,
     /// From a run at work to its landed rows.

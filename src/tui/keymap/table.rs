@@ -97,15 +97,16 @@ keys! {
         [Browse, Compare] Render "", "mark-up as what it means (formulas, bold, tables, code), or the text as it is",
     ["="] Read, "layout columns split diff difference":
         [Question] Arrange "side/one", "outputs side by side, stacked, or one";
-        [Compare] Arrange "align", "the same words on the same lines, what differs lit",
+        [Compare] Arrange "diff", "one text of both outputs: what only one has in brackets, or side by side again",
     ["p"] Read, "input shots diff":
         [Question] Prompt "prompt", "full prompt, as sent";
         [Compare] Prompt "", "how the prompts differ",
     ["X"] Compare, "exchange":
         [Compare] Swap "swap A/B", "A and B change places",
-    ["x"] Compare, "differ wording":
+    ["x"] Compare, "differ wording end loop":
         [Compare] Changed "", "the questions that are not the same in both runs";
-        [Charts] NextExam "", "of several exams the next one",
+        [Charts] NextExam "", "of several exams the next one";
+        [Exam] StopAnswer "stop answer", "end the answer under the cursor that is being written; it is kept as far as it came",
     ["/"] Rows, "search find query where look grep":
         FILTERED Filter "filter", "filter line: words choose rows as you type";
         [Question, Compare] Find "find", "find on this screen",
@@ -181,6 +182,8 @@ keys! {
         ALL Undo "", "undo: filter, sort, marks, notes, adopted rules",
     ["^r"] Rows, "again":
         ALL Redo "", "redo",
+    ["^o"] Move, "jump list back earlier previous":
+        ALL JumpBack "", "back to where the last jump began",
     ["y"] File, "clipboard yank":
         READING CopyOutput "", "copy the output",
     ["Y"] File, "clipboard link share":

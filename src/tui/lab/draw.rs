@@ -22,7 +22,6 @@ use super::{Kind, Lab, LabReport};
 /// Where the parts of the screen stand; empty rectangles for those out of sight.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Places {
-    pub title: Rect,
     pub rule: Rect,
     pub flips: Rect,
     pub categories: Rect,
@@ -32,7 +31,7 @@ pub struct Places {
 
 impl Places {
     pub fn of(area: Rect) -> Places {
-        let [title, rule, body, _] = Layout::vertical([
+        let [_, rule, body, _] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(1),
             Constraint::Min(3),
@@ -40,7 +39,6 @@ impl Places {
         ])
         .areas(area);
         let places = Places {
-            title,
             rule,
             ..Places::default()
         };
@@ -82,7 +80,7 @@ impl Lab {
     pub(super) fn draw_all(&self, canvas: &mut Canvas, workspace: &Workspace) {
         let area = canvas.area();
         let places = Places::of(area);
-        self.draw_title(&mut canvas.at(places.title), workspace);
+        self.draw_title(&mut canvas.head(), workspace);
         self.draw_rule(&mut canvas.at(places.rule));
         let report = self.report.as_deref();
         let has_keys = !self.is_typing;

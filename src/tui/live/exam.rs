@@ -47,7 +47,7 @@ pub struct ExamState {
     /// Rows by why they are invalid, in the causes' own order.
     pub causes: Vec<(&'static str, usize)>,
     /// Completions by how they ended.
-    pub finishes: [(Finish, usize); 4],
+    pub finishes: [(Finish, usize); 5],
     /// Rows that the engine could not answer.
     pub errors: usize,
     pub failing: Failing,
@@ -94,7 +94,8 @@ impl ExamState {
             subjects,
             letters: Letters::default(),
             causes: Vec::new(),
-            finishes: [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error].map(|finish| (finish, 0)),
+            finishes: [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error, Finish::User]
+                .map(|finish| (finish, 0)),
             errors: 0,
             failing: Failing::default(),
             options: 0,

@@ -171,6 +171,10 @@ pub struct Underway {
     /// When it was first heard of.
     pub since: Duration,
     pub is_looping: bool,
+    /// What the engine calls it.
+    pub asked: (usize, usize),
+    /// Whether the user wants it to end.
+    pub is_stopping: bool,
 }
 
 /// The completions that are being written, by question and attempt.
@@ -184,6 +188,10 @@ pub struct Running {
 impl Running {
     pub fn get(&self, question_id: i64, attempt: usize) -> Option<&Underway> {
         self.list.get(&(question_id, attempt))
+    }
+
+    pub fn get_mut(&mut self, question_id: i64, attempt: usize) -> Option<&mut Underway> {
+        self.list.get_mut(&(question_id, attempt))
     }
 
     /// The one under the cursor.
@@ -221,6 +229,8 @@ impl Running {
             text: String::new(),
             since: now,
             is_looping: false,
+            asked: (0, 0),
+            is_stopping: false,
         })
     }
 

@@ -154,12 +154,12 @@ impl Live {
                 subject,
                 tokens,
                 text,
+                asked,
             } => {
                 if let Some(state) = self.exams.get_mut(*exam) {
-                    state
-                        .running
-                        .hear(*question_id, *attempt, subject, now)
-                        .grow(*tokens, text);
+                    let underway = state.running.hear(*question_id, *attempt, subject, now);
+                    underway.asked = *asked;
+                    underway.grow(*tokens, text);
                 }
             }
             Update::Pulse(pulse) => {
@@ -311,6 +311,16 @@ impl Live {
             attempt: underway.attempt,
             above: 0,
         })
+    }
+
+    /// The answer that is watched, or else under the cursor of the exam in focus, is to end where it is: what the engine
+    /// calls it.
+    pub fn stop_answer(&mut self, watch: Option<Watch>) -> Option<(usize, usize)> {
+        let watch = watch.or_else(|| self.running_under_cursor())?;
+        let running = &mut self.exams.get_mut(watch.exam)?.running;
+        let underway = running.get_mut(watch.question_id, watch.attempt)?;
+        underway.is_stopping = true;
+        Some(underway.asked)
     }
 
     fn with_state(&mut self, change: impl FnOnce(&mut ExamState)) {

@@ -127,6 +127,17 @@ impl AtWork {
         self.tell(shared);
     }
 
+    /// Ends one answer at its next token.
+    fn stop_answer(&mut self, shared: &mut Shared) {
+        match self.live.stop_answer(self.watch) {
+            Some((request, attempt)) => {
+                shared.effect(Effect::Tell(Tell::StopAnswer(request, attempt)));
+                shared.say("this answer ends at its next token; it is kept as stopped by you");
+            }
+            None => shared.say("no answer that is being written is under the cursor; G goes to them"),
+        }
+    }
+
     fn tell(&self, shared: &mut Shared) {
         shared.run = Some(Working {
             is_over: self.live.is_over(),
@@ -147,6 +158,7 @@ impl Screen for AtWork {
             Action::Open => self.open(shared),
             Action::ToBrowse => self.browse(shared),
             Action::Pause => self.pause(shared),
+            Action::StopAnswer => self.stop_answer(shared),
             Action::Less => self.shift(-1, shared),
             Action::More => self.shift(1, shared),
             Action::HalfDown => live.page(1, 2),
@@ -167,6 +179,7 @@ impl Screen for AtWork {
         match watch.press(key) {
             Pressed::Open => {}
             Pressed::Closed => self.watch = None,
+            Pressed::Stop => self.stop_answer(shared),
             Pressed::Read => {
                 // The answer that was watched, once it has landed.
                 if let Some((exam, row)) = watch.landed(&self.live)
@@ -215,6 +228,7 @@ impl Screen for AtWork {
         match does.action {
             Action::Pause | Action::Less | Action::Follow if live.is_over() => None,
             Action::Open if self.is_full && live.running_under_cursor().is_some() => Some("watch"),
+            Action::StopAnswer if live.running_under_cursor().is_none() => None,
             Action::Quit if self.is_full && live.exams() > 1 => Some("back"),
             Action::Quit if !live.is_over() => Some("stop and save"),
             _ => Some(does.label).filter(|label| !label.is_empty()),

@@ -26,6 +26,8 @@ pub enum Pressed {
     Closed,
     /// The answer is to be read, once it has landed.
     Read,
+    /// The answer is to end where it is.
+    Stop,
 }
 
 impl Watch {
@@ -33,6 +35,7 @@ impl Watch {
         match key.code {
             KeyCode::Esc | KeyCode::Char('q') => return Pressed::Closed,
             KeyCode::Enter => return Pressed::Read,
+            KeyCode::Char('x') => return Pressed::Stop,
             KeyCode::Char('k') | KeyCode::Up => self.above += 1,
             KeyCode::Char('j') | KeyCode::Down => self.above = self.above.saturating_sub(1),
             KeyCode::PageUp => self.above += 10,
@@ -60,14 +63,14 @@ impl Watch {
         let name = format!("Q{} attempt {}", self.question_id, self.attempt);
         let (title, text, remark) = match (state.running.get(self.question_id, self.attempt), self.landed(live)) {
             (Some(underway), _) => {
-                let looping = if underway.is_looping {
-                    " · looks like a loop"
-                } else {
-                    ""
+                let looping = match (underway.is_stopping, underway.is_looping) {
+                    (true, _) => " · stopping",
+                    (_, true) => " · looks like a loop",
+                    _ => "",
                 };
                 let tokens = count(underway.tokens, "token");
                 let title = format!("{name} · being written · {tokens}{looping}");
-                (title, underway.text.as_str(), "j/k scroll · Esc back")
+                (title, underway.text.as_str(), "j/k scroll · x stops it · Esc back")
             }
             (None, Some(_)) => (
                 format!("{name} · landed"),

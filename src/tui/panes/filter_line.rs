@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use unicode_width::UnicodeWidthStr;
 
-use crate::filter::{Completion, Filter, State};
+use crate::filter::{Completion, Filter, NamedFilters, State};
 use crate::text::safe::{inline, one_line};
 use crate::text::thousands;
 use crate::tui::browse;
@@ -91,6 +91,17 @@ impl FilterLine {
         }
     }
 
+    /// Names of saved filters that begin as the word under the cursor stand before the words of the filter.
+    fn offer(&mut self, saved: &NamedFilters) {
+        let typed = &self.input.text[self.word_start()..self.input.cursor];
+        let names = saved.by_name.keys().filter(|name| name.starts_with(typed));
+        let named = names.map(|name| Completion {
+            word: name.clone(),
+            count: None,
+        });
+        self.completions.splice(0..0, named.collect::<Vec<_>>());
+    }
+
     fn current(&self) -> &[Completion] {
         if self.completed == self.input.text {
             &self.completions
@@ -100,11 +111,17 @@ impl FilterLine {
     }
 
     /// Replaces the word under the cursor by the chosen completion, or the first.
-    fn complete(&mut self) -> bool {
+    fn complete(&mut self, saved: &NamedFilters) -> bool {
         let Some(completion) = self.current().get(self.chosen.unwrap_or(0)) else {
             return false;
         };
-        let (word, is_whole) = (completion.word.clone(), completion.count.is_some());
+        // A saved filter's name becomes its words.
+        let words = saved
+            .by_name
+            .get(&completion.word)
+            .filter(|_| completion.count.is_none());
+        let is_whole = words.is_some() || completion.count.is_some();
+        let word = words.unwrap_or(&completion.word).clone();
         let start = self.word_start();
         let typed = &self.input.text[start..self.input.cursor];
         if typed == word && !word.ends_with(':') {
@@ -146,7 +163,7 @@ impl Overlay for FilterLine {
             }
             KeyCode::Backspace | KeyCode::Enter if key.code == KeyCode::Enter || self.input.text.is_empty() => {
                 if key.code == KeyCode::Enter && self.chosen.is_some() {
-                    self.complete();
+                    self.complete(&shared.saved);
                 }
                 self.show(shared);
                 shared.workspace.keep(std::mem::take(&mut self.before));
@@ -160,7 +177,7 @@ impl Overlay for FilterLine {
             _ => {}
         }
         let has_changed = match key.code {
-            KeyCode::Tab => self.complete(),
+            KeyCode::Tab => self.complete(&shared.saved),
             _ => {
                 self.chosen = None;
                 self.input.press(key)
@@ -180,9 +197,10 @@ impl Overlay for FilterLine {
         self.show(shared);
     }
 
-    fn hear(&mut self, event: &Event, _: &mut Shared) -> bool {
+    fn hear(&mut self, event: &Event, shared: &mut Shared) -> bool {
         if let Event::Worker(Reply::Completions { text, list }) = event {
             self.take(text.clone(), list.clone());
+            self.offer(&shared.saved);
         }
         true
     }
@@ -218,7 +236,10 @@ impl Overlay for FilterLine {
         };
         let mut inner = canvas.window_at(below, "", &remark);
         for (at, completion) in shown.iter().enumerate() {
-            let count = completion.count.map(thousands).unwrap_or_default();
+            let count = match completion.count {
+                None if shared.saved.by_name.contains_key(&completion.word) => "saved".to_owned(),
+                count => count.map(thousands).unwrap_or_default(),
+            };
             let strip = inner.strip().field(&completion.word, widest, Role::Plain);
             inner.line(at, strip.dim(format!(" {count:>9}")));
             if self.chosen == Some(at) {

@@ -63,7 +63,6 @@ impl Room {
 /// Where the panes of Browse stand; empty rectangles for those out of sight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Places {
-    pub title: Rect,
     pub filter: Rect,
     pub categories: Rect,
     pub why: Rect,
@@ -108,7 +107,7 @@ impl Places {
     /// The layout of Browse.
     pub fn of(area: Rect, contents: Contents) -> Places {
         let room = Room::of(area);
-        let [title, filter, body, footer] = Layout::vertical([
+        let [_, filter, body, footer] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(1),
             Constraint::Min(1),
@@ -116,7 +115,6 @@ impl Places {
         ])
         .areas(area);
         let places = Places {
-            title,
             filter,
             footer,
             ..Places::default()
@@ -190,7 +188,6 @@ mod tests {
                 };
                 let places = Places::of(area, contents);
                 for pane in [
-                    places.title,
                     places.rows,
                     places.preview,
                     places.categories,

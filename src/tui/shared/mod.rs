@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use ratatui::layout::Rect;
 
+use crate::filter::NamedFilters;
+
 use super::compare::Compare;
 use super::event::{Effect, How};
 use super::panes::Around;
@@ -72,6 +74,8 @@ pub struct Shared {
     pub area: Rect,
     pub workspace: Workspace,
     pub session: Session,
+    /// Filters with names.
+    pub saved: NamedFilters,
     pub find: Option<Find>,
     /// Whether mark-up is shown as what it means.
     pub renders: bool,
@@ -95,6 +99,7 @@ impl Shared {
             area: Rect::new(0, 0, size.0, size.1),
             workspace: Workspace::default(),
             session: Session::default(),
+            saved: NamedFilters::default(),
             find: None,
             renders: false,
             notice: None,

@@ -189,7 +189,7 @@ impl Shared {
                 }
             }
             Event::Kept(Ok(())) => self.session.has_unkept_notes = false,
-            Event::Kept(Err(error)) => self.warn(error.clone()),
+            Event::Kept(Err(error)) | Event::FilterUnkept(error) => self.warn(error.clone()),
             Event::Paired(paired, _) => {
                 if !self.is_browsed(&paired.a) {
                     return false;

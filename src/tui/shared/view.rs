@@ -36,8 +36,34 @@ pub enum Choice {
 
 impl Shared {
     pub fn show(&mut self, view: View) {
+        if view != self.workspace.view {
+            self.workspace.note_jump(false);
+        }
         let request = self.workspace.show(view);
         self.ask(request);
+    }
+
+    /// `:save NAME`: the filter gets a name, which Tab offers in the filter line; without a filter the name is taken away.
+    pub fn save_filter(&mut self, name: &str) {
+        let filter = self.workspace.filter_as_flag();
+        let filter = Some(filter.as_str()).filter(|filter| !filter.is_empty());
+        let list = self.saved.by_name.keys().cloned().collect::<Vec<_>>().join(" ");
+        if name.is_empty() || filter.is_none() && !self.saved.by_name.contains_key(name) {
+            let list = if list.is_empty() { "none yet" } else { &list };
+            return self.say(format!(
+                "saved: {list}; :save NAME keeps the filter in force, without one it is forgotten"
+            ));
+        }
+        if let Err(error) = self.saved.name(name, filter) {
+            return self.warn(format!("{error:#}"));
+        }
+        self.say(match filter {
+            Some(filter) => format!("{name} is {filter}; Tab offers it in the filter line"),
+            None => format!("{name} is forgotten"),
+        });
+        if let Some(place) = self.saved.place.clone() {
+            self.effect(Effect::KeepFilter(place, name.to_owned(), filter.map(str::to_owned)));
+        }
     }
 
     pub fn show_filter(&mut self, filter: String) {
@@ -88,6 +114,7 @@ impl Shared {
                     is_reversed,
                     ..view
                 });
+                self.workspace.begin_at_top();
             }
             Choice::Nothing => {}
             Choice::Compare(other) => self.compare_with(other),

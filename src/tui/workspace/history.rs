@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::notes::{Note, Notes};
 use crate::trace::Trace;
 
+use super::super::widgets::Cursor;
 use super::super::worker::{Request, View};
 use super::Workspace;
 
@@ -22,6 +23,16 @@ pub(super) struct Step {
     what: String,
 }
 
+/// A place among the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Jump {
+    pub view: View,
+    pub row: u32,
+    pub cursor: Cursor,
+    /// Whether its question was open.
+    pub is_open: bool,
+}
+
 /// What taking a step back, or once more, asks for.
 #[derive(Debug)]
 pub struct Stepped {
@@ -32,6 +43,32 @@ pub struct Stepped {
 }
 
 impl Workspace {
+    fn jump_from(&self, is_open: bool) -> Option<Jump> {
+        let (row, cursor) = self.place_now()?;
+        Some(Jump {
+            view: self.view.clone(),
+            row,
+            cursor,
+            is_open,
+        })
+    }
+
+    /// A jump begins here.
+    pub fn note_jump(&mut self, is_open: bool) {
+        let here = self.jump_from(is_open);
+        if here != self.jumps.last().cloned() {
+            self.jumps.extend(here);
+            let extra = self.jumps.len().saturating_sub(HISTORY);
+            self.jumps.drain(..extra);
+        }
+    }
+
+    /// The place that the last jump began from, other than this one.
+    pub fn jump_back(&mut self, is_open: bool) -> Option<Jump> {
+        let here = self.jump_from(is_open);
+        std::iter::from_fn(|| self.jumps.pop()).find(|jump| Some(jump) != here.as_ref())
+    }
+
     /// Changes the view, to be undone by `u`; the request makes its rows.
     pub fn show(&mut self, view: View) -> Option<Request> {
         if view == self.view {

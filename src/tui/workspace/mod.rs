@@ -14,7 +14,7 @@ use super::shelf::Shelf;
 use super::snapshot::Snapshot;
 use super::view::RowName;
 use super::widgets::Cursor;
-use history::Step;
+use history::{Jump, Step};
 
 use super::worker::{Fetched, Request, Selected, Sight, View};
 
@@ -33,7 +33,11 @@ pub struct Workspace {
     number: u64,
     undo: Vec<Step>,
     redo: Vec<Step>,
+    /// Places that jumps began from, the last one last.
+    jumps: Vec<Jump>,
     shelf: Shelf,
+    /// The number of a view that begins at its first row, whatever row was under the cursor.
+    begins: u64,
     /// The row and place to come back to when the view before is shown again.
     return_to: Option<(u32, Cursor)>,
     /// Where rows went with the last snapshot, while that is told.
@@ -74,6 +78,7 @@ impl Workspace {
         self.notes = Arc::default();
         self.undo.clear();
         self.redo.clear();
+        self.jumps.clear();
         self.return_to = None;
         self.shelf.clear();
     }
@@ -99,6 +104,7 @@ impl Workspace {
             after: snapshot,
         };
         self.shelf.clear();
+        self.jumps.clear();
         self.return_to = self
             .place_now()
             .and_then(|(row, cursor)| Some((moves.place(row)?, cursor)));
@@ -211,7 +217,8 @@ impl Workspace {
         let row = self.row();
         let line = self.cursor.at.saturating_sub(self.cursor.top);
         self.selected = selected;
-        let place = row.and_then(|row| self.place(row));
+        let keeps_row = is_same_view || self.begins != self.number;
+        let place = row.filter(|_| keeps_row).and_then(|row| self.place(row));
         self.cursor = match place {
             Some(at) => Cursor {
                 at,
@@ -233,6 +240,11 @@ impl Workspace {
             }
         }
         self.cursor.at = self.cursor.at.min(self.selected.rows.len().saturating_sub(1));
+    }
+
+    /// The view asked for last begins at its first row.
+    pub fn begin_at_top(&mut self) {
+        self.begins = self.number;
     }
 
     /// Goes back to the row under the cursor when the rows of this view are found anew.

@@ -60,6 +60,30 @@ fn a_stop_text_is_cut_off_with_all_that_follows() {
 }
 
 #[test]
+fn an_answer_that_is_stopped_is_kept_as_far_as_it_came_and_the_others_go_on() {
+    let (_folder, mut engine) = tiny_engine();
+    let both = || vec![sample(3, "Once", 60, &[]), sample(4, "Once", 60, &[])];
+    let whole = answers(&mut engine, both()).1;
+    let control = Control::new(1);
+    let mut told = std::collections::BTreeMap::new();
+    control.stops.ask((3, 0));
+    let mut watch = |event| {
+        if let Event::Completed { id, completion, .. } = event {
+            told.insert(id, (completion.text, completion.finish, completion.tokens));
+        }
+        ControlFlow::Continue(())
+    };
+    engine.run(both(), &control, &mut watch).unwrap();
+    let (stopped, finish, tokens) = &told[&3];
+    assert_eq!((*finish, *tokens < 60), (Finish::User, true));
+    assert!(whole[&(3, 0)].0.starts_with(stopped.as_str()));
+    assert_eq!(
+        (told[&4].0.as_str(), told[&4].1),
+        (whole[&(4, 0)].0.as_str(), Finish::Length)
+    );
+}
+
+#[test]
 fn streamed_text_adds_up_to_the_completion() {
     let (_folder, mut engine) = tiny_engine();
     let (mut streamed, mut whole) = (String::new(), String::new());

@@ -29,7 +29,7 @@ impl Question {
         };
         let Some(row) = self.focused(snapshot) else { return };
         let places = self.places(canvas.area(), around);
-        self.draw_title(&mut canvas.at(places.title), snapshot, row, workspace);
+        self.draw_title(&mut canvas.head(), snapshot, row, workspace);
         let record = match workspace.record(row) {
             Some(Ok(record)) => record,
             other => {
@@ -102,17 +102,20 @@ impl Question {
         let place = place.map_or(0, |place| place + 1);
         let all = workspace.selected.rows.len();
         text.push_str(&format!(" · {}/{}", thousands(place), thousands(all)));
-        if !workspace.view.filter.trim().is_empty() && canvas.width() >= 100 {
-            text.push_str(&format!(" in «{}»", one_line(&workspace.view.filter, 40, ascii)));
+        let picks = (!workspace.hides(row)).then(|| self.picks(canvas, snapshot, row));
+        let picks = picks.unwrap_or_else(|| canvas.strip());
+        let rest = canvas.width().saturating_sub(text.width() + picks.width() + 16);
+        if !workspace.view.filter.trim().is_empty() && rest >= 8 {
+            text.push_str(&format!(
+                " in «{}»",
+                one_line(&workspace.view.filter, rest.min(40), ascii)
+            ));
         }
         if workspace.notes.is_marked(row) {
             text.push_str(" · marked");
         }
         canvas.line(0, canvas.strip().put(text, Role::Title));
-        if !workspace.hides(row) {
-            let picks = self.picks(canvas, snapshot, row);
-            canvas.right(0, picks);
-        }
+        canvas.right(0, picks);
     }
 
     /// What each attempt picked, the one in focus underlined.

@@ -53,7 +53,6 @@ pub struct Question {
 /// Where the parts of the screen stand.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
-    pub title: Rect,
     pub question: Rect,
     pub outputs: Rect,
     /// The note on the row; empty where there is no room.
@@ -95,7 +94,7 @@ impl Question {
     }
 
     pub fn places(&self, area: Rect, around: &Around) -> Places {
-        let [title, body, note, remark, _] = Layout::vertical([
+        let [_, body, note, remark, _] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Min(3),
             Constraint::Length(u16::from(area.height >= 30)),
@@ -109,7 +108,6 @@ impl Question {
         };
         let [question, outputs] = Layout::vertical([Constraint::Length(tall), Constraint::Min(3)]).areas(body);
         Places {
-            title,
             question,
             outputs,
             note,
