@@ -86,6 +86,7 @@ fn live(traces: &[Trace], options: &Options) -> Result<Script> {
                 subject: record.subject.clone(),
                 tokens: text.len() / 4,
                 text,
+                asked: (0, 0),
             });
         }
     }

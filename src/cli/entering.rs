@@ -108,14 +108,6 @@ fn enter_one(trace: &Trace) -> Result<Vec<String>> {
     open(&place)?.enter(&entries)
 }
 
-/// Notes something beside what was entered; what cannot be noted is told when the command ends.
-pub(super) fn note(work: impl FnOnce(&mut Catalogue) -> Result<()>) {
-    let noted = place().and_then(|place| place.map_or(Ok(()), |place| work(&mut open(&place)?)));
-    if let Err(error) = noted {
-        remember(&format!("not noted in the catalogue: {error:#}"));
-    }
-}
-
 fn failed(path: Option<&Path>, error: &anyhow::Error) {
     let mend = path.map_or_else(String::new, |path| format!("; later: markbook add {}", path.display()));
     remember(&format!("not entered into the catalogue: {error:#}{mend}"));

@@ -187,13 +187,7 @@ impl Job {
         let mut datasets = Vec::new();
         let mut refused = None;
         for benchmark in &self.benchmarks {
-            let mut dataset = load_data(
-                benchmark,
-                self.data.as_ref(),
-                &asked.split,
-                asked.gold_base,
-                watch,
-            )?;
+            let mut dataset = load_data(benchmark, self.data.as_ref(), &asked.split, asked.gold_base, watch)?;
             match benchmark::select(&mut dataset, &slice) {
                 Ok(()) => {
                     usage(put_first(&mut dataset, &self.settings.first))?;

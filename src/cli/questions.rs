@@ -40,10 +40,16 @@ pub(super) fn prompts(args: &PromptsArgs) -> Result<End> {
             template
         }
     };
-    let mut dataset = load_data(benchmark, source.as_ref(), &asked.split, asked.gold_base, &mut |status| {
-        say::tell(status);
-        ControlFlow::Continue(())
-    })?;
+    let mut dataset = load_data(
+        benchmark,
+        source.as_ref(),
+        &asked.split,
+        asked.gold_base,
+        &mut |status| {
+            say::tell(status);
+            ControlFlow::Continue(())
+        },
+    )?;
     usage(benchmark::select(&mut dataset, &asked.slice()))?;
     tell_washed(&dataset, usize::MAX);
     let plan = PromptPlan {

@@ -53,8 +53,7 @@ pub struct ScriptedEngine {
 
 impl fmt::Debug for ScriptedEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedEngine")
-            .finish_non_exhaustive()
+        f.debug_struct("ScriptedEngine").finish_non_exhaustive()
     }
 }
 
