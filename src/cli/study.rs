@@ -72,7 +72,10 @@ fn carry_out(args: &StudyArgs, command: &str, before: &[&str]) -> Result<End> {
     if command == "spread" && !study.knobs.iter().any(|knob| knob.name == "style") {
         study.knobs.insert(0, Knob::parse(SPREAD)?);
     }
-    study.words.splice(0..0, before.iter().map(|word| (*word).to_owned()));
+    // A study that goes on has its words written down already.
+    if !study.words.iter().any(|word| word.starts_with("--benchmark")) {
+        study.words.splice(0..0, before.iter().map(|word| (*word).to_owned()));
+    }
     let study = Study {
         knobs: spelled_out(&study.knobs),
         ..study

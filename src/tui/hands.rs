@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -125,10 +125,10 @@ impl Hands {
         })
     }
 
-    /// Waits for notes that are being written, not for ever.
-    pub fn finish(self) {
+    /// Waits for notes that are being written, not for ever; false where they still are.
+    pub fn finish(self) -> bool {
         drop(self.keeper);
-        let _ = self.keeping.recv_timeout(KEEPING);
+        self.keeping.recv_timeout(KEEPING) != Err(RecvTimeoutError::Timeout)
     }
 
     /// Looks whether the files grow, and opens them again when they did, or looks no more.

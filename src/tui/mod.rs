@@ -303,7 +303,17 @@ fn show(mut app: App, mut hands: Hands, receiver: &Receiver<Event>, mouse: bool)
         }
     };
     drop(taken);
-    hands.finish();
+    if !hands.finish() {
+        bail!("the last marks and notes were not written in time");
+    }
+    // What became of notes that were still being written when the screen was left.
+    let kept = receiver.try_iter().filter_map(|event| match event {
+        Event::Kept(kept) => Some(kept),
+        _ => None,
+    });
+    if let Some(Err(error)) = kept.last() {
+        bail!("{error}");
+    }
     if terminal::has_crashed() {
         bail!("a part of the program failed (the message stands above)");
     }

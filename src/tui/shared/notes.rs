@@ -99,8 +99,8 @@ impl Shared {
             return;
         };
         let trace = Arc::clone(&snapshot.trace);
-        self.session.has_unkept_notes = true;
         if self.session.has_unreadable_notes {
+            self.session.has_unkept_notes = true;
             self.warn("the notes of earlier sessions cannot be read, so that new ones are not written over them");
             return;
         }

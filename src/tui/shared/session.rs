@@ -61,7 +61,7 @@ pub struct Session {
     shown: Option<Arc<Trace>>,
     /// Notes of earlier sessions could not be read: they are not to be written over.
     pub has_unreadable_notes: bool,
-    /// Notes that are not written yet, or could not be.
+    /// Notes that could not be written; those that are being written are waited for when the screen is left.
     pub has_unkept_notes: bool,
 }
 
@@ -189,7 +189,11 @@ impl Shared {
                 }
             }
             Event::Kept(Ok(())) => self.session.has_unkept_notes = false,
-            Event::Kept(Err(error)) | Event::FilterUnkept(error) => self.warn(error.clone()),
+            Event::FilterUnkept(error) => self.warn(error.clone()),
+            Event::Kept(Err(error)) => {
+                self.session.has_unkept_notes = true;
+                self.warn(error.clone());
+            }
             Event::Paired(paired, _) => {
                 if !self.is_browsed(&paired.a) {
                     return false;
