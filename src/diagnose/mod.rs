@@ -343,7 +343,7 @@ fn cause(answer: &Answer, tail: Option<&Tail>, is_cut: bool) -> (Cause, Option<R
 
 /// The `<think>` that no `</think>` follows.
 fn unclosed_thinking(text: &str) -> Option<Range<usize>> {
-    let open = text.rfind("<think>")?;
+    let open = text.contains("<think>").then(|| text.rfind("<think>"))??;
     (!text[open..].contains("</think>")).then(|| open..open + "<think>".len())
 }
 

@@ -43,10 +43,8 @@ pub(super) fn final_channel(text: &str) -> Range<usize> {
     if text.contains(CHANNEL) {
         return text.len()..text.len();
     }
-    match text.rfind(BARE_FINAL).filter(|_| has_bare_channels(text)) {
-        Some(at) => at + BARE_FINAL.len()..text.len(),
-        None => 0..text.len(),
-    }
+    let bare = has_bare_channels(text).then(|| text.rfind(BARE_FINAL)).flatten();
+    bare.map_or(0, |at| at + BARE_FINAL.len())..text.len()
 }
 
 /// The text after the last `</think>`; all of it where there is none.
@@ -58,7 +56,9 @@ pub(super) fn after_thinking(text: &str) -> Range<usize> {
 /// Where the answer begins: what stands before was thought, not said. 0 in a text without marks of thinking, its length
 /// where the thinking never ends.
 pub fn answer_start(text: &str) -> usize {
-    let thought = match (text.rfind(THINK_START), text.rfind(THINK_END)) {
+    // Forwards is found many times faster than backwards, and most texts have neither.
+    let last = |mark: &str| text.contains(mark).then(|| text.rfind(mark)).flatten();
+    let thought = match (last(THINK_START), last(THINK_END)) {
         (Some(start), end) if end.is_none_or(|end| end < start) => text.len(),
         (_, Some(end)) => end + THINK_END.len(),
         _ => 0,
