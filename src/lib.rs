@@ -23,7 +23,6 @@
 //!    ([`trace::Texts`]). [`import`] gives the same view of other tools' files, so nothing above can tell them apart.
 //! 7. [`stats`] counts (nothing else does), [`filter`] selects, [`diagnose`] says why a row is unreadable, [`compare`] pairs two
 //!    runs, [`check`] looks for what is wrong, [`export`] writes a slice, [`tui`] and [`cli`] show it.
-//!
 //! 8. A [`card`] says all that moved a number, hashed in four parts; the [`catalogue`] is an index of runs and traces by their
 //!    cards, and a [`leaderboard`] ranks those of one measurement.
 //!
@@ -63,8 +62,9 @@
 //!   a line), `records.parquet` when done (written aside, renamed; the journal goes last). Column names are the README's;
 //!   fields are added, never renamed, and old manifests are read.
 //! - The data directory (`$MARKBOOK_HOME`, else the platform's): `runs/`, `models/`, `remembered.json` (what was opened lately,
-//!   the commands of runs, the last view), `notes/` (marks and notes by a trace's fingerprint), `cache/` (indices of large files,
-//!   diagnoses, roundings). Each cache file carries a layout, the program that wrote it, the identity of what it was made from and a sum over its bytes ([`files`]); what does not fit is made anew, so
+//!   the commands of runs, the last view), `filters.json` (filters with names), `notes/` (marks and notes by a trace's
+//!   fingerprint), `cache/` (indices of large files, diagnoses, roundings). Each cache file carries a layout, the program that
+//!   wrote it, the identity of what it was made from and a sum over its bytes ([`files`]); what does not fit is made anew, so
 //!   there is nothing to migrate and all of `cache/` may be deleted.
 //! - `catalogue.db` there ([`catalogue`]): SQLite, made anew from run folders at any time; a change of its tables is one more
 //!   text in `catalogue/schema.rs`.
@@ -86,6 +86,7 @@
 //! | statistic | `stats/sum.rs`, so that every place that shows it has the same digits |
 //! | model family | `FAMILIES` in `engine/candle/config/mod.rs`, its function in `families.rs`; switches in `decoder.rs` where its block differs; a tiny reference model proves it (`bench --check-models`) |
 //! | kind of server | one entry of `ALL` in `engine/remote/kinds.rs`; what the handshake cannot find out by itself in `handshake.rs` |
+//! | tab on the first line | one entry of `TABS` in `tui/app/tabs.rs` |
 //! | engine | a module of `engine/` with an `impl Engine`, a variant of `engine::Spec`, one of `engine::Description` |
 
 pub mod baseline;

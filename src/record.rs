@@ -25,6 +25,8 @@ pub enum Finish {
 }
 
 impl Finish {
+    pub const ALL: [Finish; 5] = [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error, Finish::User];
+
     pub fn name(self) -> &'static str {
         match self {
             Finish::Eos => "eos",
@@ -36,9 +38,7 @@ impl Finish {
     }
 
     pub fn from_name(name: &str) -> Option<Finish> {
-        [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error, Finish::User]
-            .into_iter()
-            .find(|finish| finish.name() == name)
+        Finish::ALL.into_iter().find(|finish| finish.name() == name)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The command line: flags in, commands carried out, exit codes.
 //!
-//! 0 done, 1 failed, 2 wrong usage, 3 a promise of `check --expect` is broken, 130 stopped by the user with everything finished so far saved, 143 and 129 the same by
-//! SIGTERM and by a closed terminal.
+//! 0 done, 1 failed, 2 wrong usage, 3 a promise of `check --expect` is broken or `gate` found points lost, 4 and 5 its alarm
+//! and what it cannot compare, 130 stopped by the user with everything finished so far saved, 143 and 129 the same by SIGTERM
+//! and by a closed terminal.
 
 pub mod again;
 mod args;

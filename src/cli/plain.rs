@@ -21,7 +21,6 @@ const QUIET: Duration = Duration::from_secs(15);
 struct Count {
     name: String,
     is_cloze: bool,
-    /// Answers of a question.
     rows: usize,
     resumed: usize,
     landed: Growing,

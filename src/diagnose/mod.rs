@@ -13,7 +13,7 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::extract::python::{is_word, stands_alone};
-use crate::extract::{Rule, answer_start};
+use crate::extract::{Rule, answer_start, unclosed_thinking};
 use crate::record::{Finish, INVALID, letter_index};
 use crate::text::is_python_space;
 
@@ -339,12 +339,6 @@ fn cause(answer: &Answer, tail: Option<&Tail>, is_cut: bool) -> (Cause, Option<R
         Cause::Other
     };
     (cause, Some(last..last + 1))
-}
-
-/// The `<think>` that no `</think>` follows.
-fn unclosed_thinking(text: &str) -> Option<Range<usize>> {
-    let open = text.contains("<think>").then(|| text.rfind("<think>"))??;
-    (!text[open..].contains("</think>")).then(|| open..open + "<think>".len())
 }
 
 /// The places of capitals A to J that stand alone.

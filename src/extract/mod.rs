@@ -24,7 +24,7 @@ pub use harness::{exact_match, postprocess};
 pub use named::{ALL, Known};
 use pattern::Pattern;
 pub(crate) use pattern::{describe, states};
-pub use thinking::answer_start;
+pub use thinking::{answer_start, unclosed_thinking};
 
 /// How a rule is written, for `--help`.
 pub fn help() -> String {

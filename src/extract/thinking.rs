@@ -56,14 +56,22 @@ pub(super) fn after_thinking(text: &str) -> Range<usize> {
 /// Where the answer begins: what stands before was thought, not said. 0 in a text without marks of thinking, its length
 /// where the thinking never ends.
 pub fn answer_start(text: &str) -> usize {
-    // Forwards is found many times faster than backwards, and most texts have neither.
-    let last = |mark: &str| text.contains(mark).then(|| text.rfind(mark)).flatten();
-    let thought = match (last(THINK_START), last(THINK_END)) {
-        (Some(start), end) if end.is_none_or(|end| end < start) => text.len(),
-        (_, Some(end)) => end + THINK_END.len(),
-        _ => 0,
+    let thought = match unclosed_thinking(text) {
+        Some(_) => text.len(),
+        None => last(text, THINK_END).map_or(0, |end| end + THINK_END.len()),
     };
     thought.max(final_channel(text).start)
+}
+
+/// The last `<think>`, where no `</think>` follows.
+pub fn unclosed_thinking(text: &str) -> Option<Range<usize>> {
+    let start = last(text, THINK_START)?;
+    (!text[start..].contains(THINK_END)).then(|| start..start + THINK_START.len())
+}
+
+/// Where a mark stands last. Forwards is looked many times faster than backwards, and most texts have none.
+fn last(text: &str, mark: &str) -> Option<usize> {
+    text.contains(mark).then(|| text.rfind(mark)).flatten()
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl Model {
                     last_token = Instant::now();
                     stream.first_s.get_or_insert_with(|| begun.elapsed().as_secs_f32());
                     if progress(&stream.added, stream.pieces) {
-                        stream.finish = Some(Finish::User.name().to_owned());
+                        stream.is_stopped = true;
                         return stream.end(self, attempt);
                     }
                 }
@@ -122,6 +122,8 @@ struct Stream {
     finish: Option<String>,
     answer: Answer,
     is_done: bool,
+    /// The user wanted no more of it.
+    is_stopped: bool,
 }
 
 impl Stream {
@@ -183,11 +185,13 @@ impl Stream {
         }
     }
 
-    /// Why it ended, where the server told it.
+    /// Why it ended: the user's wish, else what the server told.
     fn finish(&self) -> Result<Finish, Fault> {
+        if self.is_stopped {
+            return Ok(Finish::User);
+        }
         match self.finish.as_deref() {
             Some("length") => Ok(Finish::Length),
-            Some("stopped") => Ok(Finish::User),
             Some("eos" | "eos_token") => Ok(Finish::Eos),
             // Most servers do not tell a stop text from the model's own end.
             Some("stop" | "stop_sequence") => Ok(Finish::Stop),

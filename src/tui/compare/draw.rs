@@ -75,8 +75,12 @@ impl Compare {
         let mut strip = strip.dim(match (is_wide, width) {
             (_, 100..) => format!("   paired {pairs} of {}", thousands(self.paired.a.rows.len())),
             (true, _) => format!("   paired {pairs}"),
-            (false, _) => format!("  paired {pairs}  changed {}", thousands(changed)),
+            (false, _) => format!("  paired {pairs}"),
         });
+        let told = format!("  changed {}", thousands(changed));
+        if !is_wide && strip.width() + told.width() <= width {
+            strip = strip.dim(told);
+        }
         let text = match (changed, self.paired.pairing.is_suspicious()) {
             _ if !is_wide => String::new(),
             (_, true) => "the ids agree, no question does ".to_owned(),

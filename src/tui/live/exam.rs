@@ -47,7 +47,7 @@ pub struct ExamState {
     /// Rows by why they are invalid, in the causes' own order.
     pub causes: Vec<(&'static str, usize)>,
     /// Completions by how they ended.
-    pub finishes: [(Finish, usize); 5],
+    pub finishes: [(Finish, usize); Finish::ALL.len()],
     /// Rows that the engine could not answer.
     pub errors: usize,
     pub failing: Failing,
@@ -94,8 +94,7 @@ impl ExamState {
             subjects,
             letters: Letters::default(),
             causes: Vec::new(),
-            finishes: [Finish::Eos, Finish::Stop, Finish::Length, Finish::Error, Finish::User]
-                .map(|finish| (finish, 0)),
+            finishes: Finish::ALL.map(|finish| (finish, 0)),
             errors: 0,
             failing: Failing::default(),
             options: 0,

@@ -336,7 +336,9 @@ fn remark(record: &Record, workspace: &Workspace) -> String {
             None => "no match".to_owned(),
         });
         if let Some(cause) = reading.diagnosis.cause {
-            parts.push(format!("why: {} ({})", cause.name(), cause.label()));
+            let label = Some(cause.label()).filter(|label| *label != cause.name());
+            let label = label.map_or_else(String::new, |label| format!(" ({label})"));
+            parts.push(format!("why: {}{label}", cause.name()));
         }
     }
     if let Some(finish) = record.finish {
